@@ -1,5 +1,5 @@
-// The public workflow runs the steps of .ci/run, on the oldest Node that package.json allows and on that of the
-// Dockerfile.
+// The public workflow runs the steps of .ci/run on two versions of Node: the oldest one that package.json allows, and
+// the one in the Dockerfile.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -26,7 +26,7 @@ describe('.github/workflows/ci.yml', () => {
     expect(commands).toContain('npm run build')
   })
 
-  it('runs on the oldest supported Node version and on that of the Dockerfile', () => {
+  it('runs on the oldest supported version of Node and on the version in the Dockerfile', () => {
     const [oldest] = /\d+/.exec((JSON.parse(read('package.json')) as { engines: { node: string } }).engines.node)!
     const [, image] = /^FROM node:(\d+)/m.exec(read('Dockerfile'))!
     expect(strategy.matrix.node).toEqual([Number(oldest), Number(image)])

@@ -1,4 +1,5 @@
-// The client as browsers get it: bundled without Node's modules, small, and on Chromium against a real server.
+// The client in browsers: its bundle is small and contains no module of Node, and it works in Chromium with a real
+// server.
 
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
@@ -10,7 +11,7 @@ import { useServer } from './support/server.ts'
 
 /** Maximum size of the client, minified and compressed, in bytes. */
 const MAX_CLIENT = 12_000
-/** Maximum size of the hooks beside the client and React, in bytes. */
+/** Maximum size that the React hooks add to the client, minified and compressed, in bytes. */
 const MAX_HOOKS = 1_000
 
 /** Bundles a program for browsers. */
@@ -33,7 +34,7 @@ async function bundle(contents: string, external: string[] = []): Promise<string
 }
 const compressed = (code: string) => gzipSync(code, { level: 9 }).length
 
-it(`takes at most ${MAX_CLIENT} bytes, and needs no module of Node and no package`, async () => {
+it(`the client takes less than ${MAX_CLIENT} bytes, and imports no module of Node and no package`, async () => {
   const client = await bundle(`export * from './src/client/index.ts'`)
   expect(client).not.toMatch(/\bimport\b|\brequire\(/)
   const size = compressed(client)
@@ -45,7 +46,7 @@ it(`takes at most ${MAX_CLIENT} bytes, and needs no module of Node and no packag
   expect(compressed(withHooks) - size).toBeLessThan(MAX_HOOKS)
 })
 
-describe.runIf(isLong && chromiumPath)('in Chromium (needs LONG=1)', () => {
+describe.runIf(isLong && chromiumPath)('the client in Chromium (needs LONG=1)', () => {
   const server = useServer(embedded)
   let close = async () => {}
   afterAll(() => close())
@@ -57,7 +58,7 @@ describe.runIf(isLong && chromiumPath)('in Chromium (needs LONG=1)', () => {
     const page = await browser.newPage({ bypassCSP: true })
     page.on('pageerror', (error) => console.error(error))
     const content = await bundle(contents)
-    // A page that the test itself answered could not connect to a local address.
+    // The page comes from the server, because a page that the test served could not connect to a local address.
     await page.goto(`${server.url}/health`)
     await page.evaluate('document.body.innerHTML = "<div id=root></div>"')
     await page.addScriptTag({ type: 'module', content })

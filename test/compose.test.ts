@@ -149,7 +149,7 @@ describe('docker-compose.yml', () => {
     })
   })
 
-  it('gives the first API key a directory that the user of the server may write', () => {
+  it('writes the first API key to a directory that the user of the server owns', () => {
     expect(server.environment!.FIRST_KEY_FILE).toMatch(/^\/keys\//)
     expect(read('Dockerfile')).toMatch(/mkdir .*\/keys\b.* && chown node:node .*\/keys\b/)
     expect(text).toContain('docker compose exec server cat /keys/first')
@@ -182,7 +182,7 @@ describe('the secrets of docker-compose.yml', () => {
     expect(secret('redis_url')).toBe(`redis://:${redisPassword}@redis:6379`)
   })
 
-  it('are closed to other users of the machine, and readable for the users of the containers', () => {
+  it('can be read by the users of the containers, but not by other users of the machine', () => {
     expect(statSync(directory).mode & 0o777).toBe(0o700)
     for (const name of readdirSync(directory)) expect(statSync(join(directory, name)).mode & 0o777, name).toBe(0o444)
   })
@@ -195,7 +195,7 @@ describe('the secrets of docker-compose.yml', () => {
     expect(secret('redis_url')).toContain(secret('redis.conf').slice('requirepass '.length))
   })
 
-  it('are valid settings of the server, which gets only known settings', () => {
+  it('are valid settings of the server, and all other settings of the server are known and valid', () => {
     const names = new Set([...variables.map(({ name }) => name), ...secretFileVariables])
     // Compose replaces ${NAME:-default}.
     const environment = Object.fromEntries(

@@ -1,4 +1,4 @@
-// Histograms and counts of refusals.
+// The histograms of metrics, and the counters of refused operations by error code.
 
 import { expect, test } from 'vitest'
 import { counters, observe, refused } from '../src/counters.ts'

@@ -1,4 +1,4 @@
-// createDeps chooses the domain's dependencies by the Config, and closes them.
+// createDeps creates the domain's dependencies that the Config selects, and closes them.
 
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'

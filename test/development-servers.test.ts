@@ -1,5 +1,5 @@
-// The configuration of Vite in docs/development-servers.md, run with Vite in front of a server: queries, WebSockets and
-// event streams of a page pass. The configuration of Next.js is not run, because Next.js is not installed.
+// Runs Vite in front of a server with the configuration in docs/development-servers.md: it must forward the queries,
+// WebSockets and event streams of a page. The configuration of Next.js is not run, because Next.js is not installed.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ describe("Vite with the document's configuration", () => {
     )
   const query = 'subscription { conversationEvents(conversationKey: "proxied", afterSeq: 0) { seq } }'
 
-  it('passes on queries and mutations of the page', async () => {
+  it('forwards queries and mutations of the page', async () => {
     expect(await post('{ viewer { actor } }')).toEqual({ data: { viewer: { actor: 'ada' } } })
     const input = '{ key: "proxied", participants: [{ actor: "ada" }] }'
     expect(await post(`mutation { createConversation(input: ${input}) { __typename } }`)).toEqual({
@@ -55,7 +55,7 @@ describe("Vite with the document's configuration", () => {
     })
   })
 
-  it('passes on WebSockets of the page', async () => {
+  it('forwards WebSockets of the page', async () => {
     class PageSocket extends WebSocket {
       constructor(url: string, protocols: string) {
         super(url, protocols, { origin })
@@ -69,7 +69,7 @@ describe("Vite with the document's configuration", () => {
     await client.dispose()
   })
 
-  it('passes on each event of a stream at once, and ends the stream with the page', async () => {
+  it('forwards each event of a stream at once, uncompressed, until the page closes the stream', async () => {
     const search = new URLSearchParams({ query, 'x-actor': 'ada' })
     const leave = new AbortController()
     const headers = { accept: 'text/event-stream', 'accept-encoding': 'gzip', 'sec-fetch-site': 'same-origin' }

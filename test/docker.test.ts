@@ -19,10 +19,10 @@ describe('Dockerfile', () => {
     .replace(/\\\n\s*/g, '')
     .split('\n')
     .filter(Boolean)
-    .map((line) => ({ verb: line.split(' ', 1)[0]!, rest: line.slice(line.indexOf(' ') + 1).trim() }))
-  const all = (verb: string) => steps.filter((step) => step.verb === verb).map(({ rest }) => rest)
-  const indexOf = (verb: string, part: string) =>
-    steps.findIndex((step) => step.verb === verb && step.rest.includes(part))
+    .map((line) => ({ instruction: line.split(' ', 1)[0]!, rest: line.slice(line.indexOf(' ') + 1).trim() }))
+  const all = (instruction: string) => steps.filter((step) => step.instruction === instruction).map(({ rest }) => rest)
+  const indexOf = (instruction: string, part: string) =>
+    steps.findIndex((step) => step.instruction === instruction && step.rest.includes(part))
   const env = Object.fromEntries(
     all('ENV')[0]!
       .split(' ')

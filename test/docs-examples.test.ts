@@ -1,5 +1,6 @@
 // Runs the documents' examples on a server with default settings: the commands of README.md, the recall query, the
-// reconnecting client, the operations of agents, and the programs of the client and the library. Each must give the result that its document shows.
+// reconnecting client, the operations of agents, and the programs of the client and the library. Each must give the
+// result that its document shows.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -93,7 +94,7 @@ describe('the commands of README.md', () => {
     }
   })
 
-  it('answer a browser that opens the address with GraphiQL', async () => {
+  it('name the address at which a browser gets GraphiQL', async () => {
     const address = new URL(ADDRESS).origin
     expect(readDocument('README.md').text).toContain(`<${address}>`)
     const page = await fetch(new URL(server.url).origin, { headers: { accept: 'text/html' } })
@@ -302,7 +303,7 @@ describe('the examples of docs/library.md', () => {
   const inRepository = (code: string) =>
     code.replaceAll(
       /'colloquy(\/[\w-]+)?'/g,
-      (_, door: string = '') => `'${pathToFileURL(join(root, `src${door}/index.ts`)).href}'`,
+      (_, subpath: string = '') => `'${pathToFileURL(join(root, `src${subpath}/index.ts`)).href}'`,
     )
 
   /** Runs an example on a database of its own, and returns its output. */

@@ -1,4 +1,4 @@
-// freeMemory: what a start no longer needs is collected, and the young generation shrinks.
+// freeMemory collects unreachable objects and shrinks V8's young generation.
 
 import { getHeapSpaceStatistics } from 'node:v8'
 import { expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { freeMemory } from '../src/free-memory.ts'
 
 const youngBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')!.space_size
 
-it('shrinks the young generation, and collects what nothing refers to', async () => {
+it('freeMemory shrinks the young generation, and collects an object without references', async () => {
   // Objects that survive collections enlarge the young generation.
   let survivors: object[] = []
   for (let i = 0; i < 500_000; i++) survivors.push({ i })

@@ -67,7 +67,7 @@ describe('describeError', () => {
     expect(JSON.stringify(describeError(thrown))).not.toContain(CANARY)
   })
 
-  test('keeps the type, the codes, the cause with its message, and the places', () => {
+  test('keeps the type, the codes, the cause with its message, and the stack frames', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED', port: 1 })
     expect(describeError(new TypeError('fetch failed', { cause }))).toEqual({
       type: 'TypeError',

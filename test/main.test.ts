@@ -73,7 +73,7 @@ describe('a starting process', { timeout: 60_000 }, () => {
     expect(stdout).not.toContain('There is no authentication')
   })
 
-  test.runIf(isLong)('manages API keys instead, and explains wrong arguments', async () => {
+  test.runIf(isLong)('runs the subcommand that lists API keys, and explains an unknown subcommand', async () => {
     const env = { DATA_DIR: join(directory, 'keys'), LOG_LEVEL: 'silent' }
     expect(await run(env, undefined, ['token', 'list'])).toMatchObject({
       code: 0,

@@ -7,7 +7,7 @@ let now = 1_000
 beforeEach(() => vi.spyOn(performance, 'now').mockImplementation(() => now))
 afterEach(() => vi.restoreAllMocks())
 
-test('is the shortest wait of the period, so a burst in which the queue became empty counts little', () => {
+test('the delay is the shortest wait of the period, so it is small if the queue was empty once', () => {
   const delay = new QueueDelay()
   const first = delay.enter()
   const second = delay.enter()
@@ -22,7 +22,7 @@ test('is the shortest wait of the period, so a burst in which the queue became e
   expect(delay.take(now)).toBe(2)
 })
 
-test('is 0 for an empty queue', () => {
+test('the delay is 0 for an empty queue', () => {
   const delay = new QueueDelay()
   expect(delay.take(now)).toBe(0)
   delay.leave(delay.enter())
@@ -31,7 +31,7 @@ test('is 0 for an empty queue', () => {
   expect(delay.take(now)).toBe(0)
 })
 
-test('grows while nothing leaves the queue', () => {
+test('the delay grows while nothing leaves the queue', () => {
   const delay = new QueueDelay()
   now += 5_000
   const entered = delay.enter()
@@ -44,7 +44,7 @@ test('grows while nothing leaves the queue', () => {
   expect(delay.take(now)).toBe(0)
 })
 
-test('does not fall while work waits and nothing leaves the queue', () => {
+test('the delay does not fall while work waits and nothing leaves the queue', () => {
   const delay = new QueueDelay()
   const first = delay.enter()
   delay.enter()

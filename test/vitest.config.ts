@@ -1,4 +1,4 @@
-// The test runner's settings. Most test files share a process and its loaded modules, which takes half the time; files
+// The test runner's settings. Most test files share a process and its loaded modules, which halves the run time. Files
 // that mock or count modules, or that test threads, signals or processes, run in a process of their own.
 
 import { createRequire } from 'node:module'
@@ -7,7 +7,7 @@ import { defineConfig, type Plugin } from 'vitest/config'
 import { isLong } from './support/long.ts'
 import { PATIENCE_MS } from './support/patience.ts'
 
-/** Files that are skipped without services or in the short run. They start no process only to be skipped. */
+/** Files that are skipped without services or without LONG=1. A skipped file needs no process of its own. */
 const WITH_SERVICES = [
   'test/bus/redis*.test.ts',
   'test/package.test.ts',
@@ -45,13 +45,13 @@ export default defineConfig({
     setupFiles: 'test/support/patient-wait.ts',
     expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
-    // Runs more files at once than there are cores (two), because tests often wait for leases, polls and processes. In
-    // the long run they also wait for the services.
+    // Runs more files at once than there are cores (two), because tests often wait for leases, polls and processes.
+    // With LONG=1, they also wait for the services.
     maxWorkers: isLong ? 4 : 3,
     // Disables the optimising compiler for PGlite's WebAssembly: it takes 3 s per process, and saves less in most
     // files.
     execArgv: ['--liftoff-only'],
-    // In the long run, tests that start and kill servers slow down the others several times.
+    // With LONG=1, tests that start and kill servers make other tests several times slower.
     testTimeout: process.env.LONG ? 180_000 : 60_000,
     hookTimeout: process.env.LONG ? 180_000 : 60_000,
     projects: [

@@ -16,7 +16,7 @@ export type Row = {
   isWaiting: boolean
 }
 
-/** Returns what is wrong with the rows, and with the number of entries of each journal; empty if nothing is. */
+/** Returns the violations in the rows, and the journals whose number of entries differs from their last seq. */
 export function violationsOf(
   rows: readonly Row[],
   journals: readonly { entries: number; lastSeq: number }[],

@@ -1,9 +1,9 @@
-// `npm run check:answers [-- --turns 1000] [--replicas 8] [--servers 2] [--store embedded|postgres]`: an agent in several
-// processes answers questions that mention it, each process on its own. Two processes are killed while they answer, and a
-// third one is cut off from the network by a proxy that first withholds the servers' answers and then resets all
-// connections. At the end, each question must have exactly one committed answer. Runs on the Postgres and the Redis of
-// TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or else on an embedded database, with one. Prints
-// one table, and the violations on stderr, and exits with 1 if a row is not ok.
+// `npm run check:answers [-- --turns 1000] [--replicas 8] [--servers 2] [--store embedded|postgres]`: an agent in
+// several processes (replicas) answers questions that mention it. The replicas do not know each other. Two of them are
+// killed while they answer, and a third one is cut off from the network by a proxy that first withholds the servers'
+// answers and then resets all connections. At the end, each question must have exactly one committed answer. Runs on
+// the Postgres and the Redis of TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or else on an
+// embedded database, with one. Prints one table, and the violations on stderr, and exits with 1 if a row is not ok.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'
@@ -36,7 +36,7 @@ const [turns, replicas] = [Number(options.turns), Number(options.replicas)]
 const CONVERSATIONS = 20
 /** Seconds after which a streaming turn of a lost process is aborted. */
 const LEASE_SECONDS = 3
-/** Time without any answer after which the run ends, although questions wait, ms. */
+/** Time without any answer after which the run ends even if questions wait, ms. */
 const PATIENCE_MS = 60_000
 /** Time for which the proxy withholds answers before it resets the connections, ms. */
 const SILENCE_MS = 6_000
@@ -134,29 +134,29 @@ async function run(): Promise<boolean> {
   const total = () => started.reduce((sum, { counts }) => sum + counts.answered, 0)
   const isThird = (replica: Replica) => replica === started[2]
   const kill = (replica: Replica) => void replica.child.kill('SIGKILL')
-  /** Faults, in order. Each hits a replica that has opened an answer, once all have given `at` answers in total. */
+  /** Faults, in order. Each is injected into a replica that has begun an answer, after `at` answers of all replicas. */
   const faults = [
-    { at: turns * 0.15, name: 'killed a replica', strikes: (each: Replica) => !isThird(each), strike: kill },
-    { at: turns * 0.3, name: 'killed another one', strikes: (each: Replica) => !isThird(each), strike: kill },
+    { at: turns * 0.15, name: 'killed a replica', appliesTo: (each: Replica) => !isThird(each), inject: kill },
+    { at: turns * 0.3, name: 'killed another one', appliesTo: (each: Replica) => !isThird(each), inject: kill },
     {
       at: turns * 0.45,
       name: 'cut off the third one',
-      // It may get no turn on a slow machine. Then it is cut off while it waits for one.
-      strikes: (each: Replica) => isThird(each) || total() >= turns * 0.6,
-      strike() {
+      // On a slow machine, the third replica may get no turn. Then it is cut off while it waits for one.
+      appliesTo: (each: Replica) => isThird(each) || total() >= turns * 0.6,
+      inject() {
         proxy.silence('new connections')
         setTimeout(() => void proxy.cut(), SILENCE_MS)
       },
     },
   ]
-  const struck = new Set<Replica>()
+  const affected = new Set<Replica>()
   const onOpened = (replica: Replica) => {
     const [due] = faults
-    if (!due || struck.has(replica) || !due.strikes(replica) || total() < due.at) return
+    if (!due || affected.has(replica) || !due.appliesTo(replica) || total() < due.at) return
     faults.shift()
-    struck.add(replica)
+    affected.add(replica)
     done.push(`${due.name} after ${total()} answers`)
-    due.strike(replica)
+    due.inject(replica)
   }
   for (let n = 0; n < replicas; n++) {
     // The third one reaches a server through the proxy only; the others use the servers in rotation.

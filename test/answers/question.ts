@@ -1,9 +1,12 @@
-// The questions of the check, their answers, and what a process of the agent reports.
+// The questions of the check, their answers, and the reports of a process of the agent.
 
 /** Seconds for which a process claims a turn. */
 export const CLAIM_SECONDS = 3
 
-/** Each has the id of a turn: a question was claimed by another process, is being answered, was answered, was given up. */
+/**
+ * One step, with the id of a question. `refused`: another process claimed it. `opened`: this process has begun to
+ * answer. `answered`: the answer is committed. `lost`: this process gave up the answer.
+ */
 export type Report = { refused: string } | { opened: string } | { answered: string } | { lost: string }
 
 export const questionOf = (number: number) => `@bot How much is ${number} times ${number}?`

@@ -1,6 +1,6 @@
-// One process of an agent. It subscribes to the agent's inbox, claims each turn that is delivered, and streams its answer
-// in several deltas. It knows no other process, and gives up an answer at the first refusal or timeout: the claim or the
-// lease then ends, and the inbox of some process delivers the turn again. Prints a line of JSON for each step.
+// One process of an agent. It subscribes to the agent's inbox, claims each delivered turn, and streams its answer in
+// several deltas. It knows no other process, and gives up an answer at the first refusal or timeout: the claim or the
+// lease then expires, and the inbox of one process delivers the turn again. Prints a line of JSON for each step.
 //
 // Arguments: the tenant, the actor, then the URLs of servers (host:port), of which it uses one at a time.
 
@@ -16,7 +16,7 @@ const headers = { 'x-tenant': tenant, 'x-actor': actor }
 const PARALLEL = 4
 /** Time after which a request counts as unanswered, ms. */
 const REQUEST_MS = 4_000
-/** Number of attempts to commit an answer, which a server may have committed without being able to say so. */
+/** Number of attempts to commit an answer. A server may have committed it although its response was lost. */
 const COMMITS = 3
 /** Pause between deltas, ms. */
 const PAUSE_MS = 10
@@ -73,7 +73,7 @@ async function answer({ conversationId, turnId, turn: question }: WakeUp): Promi
   }
 }
 
-/** Turns that were delivered and not tried yet. */
+/** Delivered turns that this process has not tried to answer yet. */
 const waiting = new Map<string, WakeUp>()
 let running = 0
 
@@ -110,7 +110,7 @@ for (;;) {
       next()
     }
   } catch {
-    // The server ended, or the connection was lost. Subscribing again delivers what waits for an answer.
+    // The server ended, or the connection was lost. A new subscription delivers the turns that wait for an answer.
   }
   await Promise.resolve(client.dispose()).catch(() => {})
   current += 1

@@ -1,9 +1,9 @@
-// The table of check:answers, and whether the run has succeeded.
+// The table of check:answers, and the success of the run.
 
 import { expect, it } from 'vitest'
 import { counted, informed, reportOf } from './results.ts'
 
-it('has a row for each result, and succeeds only if all rows are ok', () => {
+it('a report has a row for each result, and is ok only if all rows are ok', () => {
   const right = [counted('answered once', 1000, 1000), informed('aborted answers', '3')]
   expect(reportOf(right)).toEqual({
     lines: [

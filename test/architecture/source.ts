@@ -5,7 +5,7 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-/** What `npm run prepare` writes. */
+/** Paths of the files that `npm run prepare` generates. */
 const GENERATED = /^src\/(store\/generated\/|client\/generated\.ts$)/
 
 /** The nested package of stock clients, which has rules and packages of its own. */

@@ -1,5 +1,5 @@
 // Attacks outside of GraphQL operations: a provider whose errors quote secrets, and the page, files and headers of
-// GraphiQL, which is off on a network, as is introspection.
+// GraphiQL. GraphiQL and introspection must be off on a network address.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,5 +1,5 @@
-// A worker process that sends the requests of an attacker at the same time. It has the lowest priority, because it runs
-// on the processors of the server, and stands for clients on other machines.
+// A worker process that sends the requests of an attacker at the same time. It has a low priority, because it simulates
+// clients on other machines, but shares the processors with the server.
 
 import { Agent } from 'node:http'
 import { constants, setPriority } from 'node:os'

@@ -9,7 +9,7 @@ export type Maximum = {
   next(): Promise<string> | string
   /** Whether the request writes nothing, so that it may be repeated. */
   isQuery?: boolean
-  /** Whether only the first request does the work. */
+  /** Whether only the first request is expensive, so that repeating it measures nothing. */
   isOnce?: boolean
   options?: PostOptions
 }

@@ -2,7 +2,7 @@
 // measures the stalls of its event loop and a participant of another tenant, the neighbour, appends turns. Other load
 // on the machine must not fail the check: an operation runs again if its longest stall or the neighbour's median beside
 // it exceeds the limit. That median is compared with the median alone, measured just before. The neighbour and the
-// clients beside it are processes of their own, so that neither measures what delays the other.
+// clients beside it are processes of their own, so that neither measures the delays of the other.
 
 import { median, table } from '../bench/figures.ts'
 import { startWorker, type Worker } from '../bench/process.ts'

@@ -26,7 +26,7 @@ export type Target = {
   send(body: string, options?: PostOptions): Promise<Reply>
   /** Sends a GraphQL operation; see `send`. */
   post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
-  /** Memory of the idle server, MB. An attack that fills the embedded database, which is in memory, sets it again. */
+  /** Memory of the idle server, MB. An attack that fills the embedded database, which is in memory, updates it. */
   idleMB: number
   /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
   get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>

@@ -1,4 +1,4 @@
-// Attacks by sockets and streams: unread answers, floods of pings, unfinished bodies, odd requests.
+// Attacks by sockets and streams: unread answers, floods of pings, unfinished bodies, and unusual requests.
 
 import { connect, type Socket } from 'node:net'
 import { request } from 'node:http'

@@ -1,5 +1,5 @@
-// Agents that answer with the client: each turn by one process, streamed or whole, released when the handler fails, and
-// dismissed when there is nothing to say.
+// Agents that answer with the client: one process answers each turn, streamed or whole. The turn is released if the
+// handler fails, and dismissed if the handler returns no answer.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -49,7 +49,7 @@ describe.each(backends)('answer on $name', (backend) => {
     return { say: (text: string) => ada.conversation(id).append(text), run, answers, until }
   }
 
-  it('answers what an agent missed, and then what it is asked, whole or streamed', async () => {
+  it('answers turns from before its start, then new ones, whole or streamed', async () => {
     const { say, run, until } = await start('scribe')
     await say('@scribe, one')
     await say('not to anybody')
@@ -85,7 +85,7 @@ describe.each(backends)('answer on $name', (backend) => {
     expect(calls.toSorted()).toEqual(asked.toSorted())
   })
 
-  it('tries again after a handler that failed, in the middle of its answer as well', async () => {
+  it('calls the handler again after it failed, even in the middle of an answer', async () => {
     const { say, run, answers, until } = await start('scribe')
     const errors: unknown[] = []
     let attempts = 0

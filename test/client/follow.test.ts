@@ -54,7 +54,7 @@ describe.each(backends)('follow on $name', (backend) => {
       await following
     })
 
-    it('delivers every entry and delta once, whenever connections are cut', async () => {
+    it('delivers every entry and delta once while connections are cut', async () => {
       const proxy = await proxied()
       const { tenant, id, ada, bob } = await start(proxy.url)
       const { received, reached } = followed(ada.conversation(id).follow(stoppable({ afterSeq: 0 })))
@@ -87,7 +87,7 @@ describe.each(backends)('follow on $name', (backend) => {
       expect(joined).toBe(text.slice(0, joined.length))
     })
 
-    it('begins with the newest entry, and misses none of those that follow while it connects', async () => {
+    it('delivers entries that are appended while it connects, without `afterSeq`', async () => {
       const { tenant, id, ada } = await start()
       const seen: number[] = []
       const events = ada.conversation(id).follow(stoppable({ types: ['TURN_APPENDED'] }))
@@ -102,7 +102,7 @@ describe.each(backends)('follow on $name', (backend) => {
       await events.return()
     })
 
-    it('ends when the conversation is deleted, and fails for one that does not exist', async () => {
+    it('ends when the conversation is deleted, and fails with NOT_FOUND afterwards', async () => {
       const { tenant, id, ada } = await start()
       const { following, reached } = followed(ada.conversation(id).follow({ afterSeq: 0 }))
       await reached(2)
@@ -115,7 +115,7 @@ describe.each(backends)('follow on $name', (backend) => {
       await expect(again).rejects.toMatchObject({ code: 'NOT_FOUND' } satisfies Partial<ColloquyError>)
     })
 
-    it('ends when its signal is aborted, also while the server cannot be reached', async () => {
+    it('ends when its signal is aborted, even while the server cannot be reached', async () => {
       const proxy = await proxied()
       const { id, ada } = await start(proxy.url)
       const controller = new AbortController()

@@ -1,4 +1,4 @@
-// Server-Sent Events as proxies and servers write them.
+// Parsing of Server-Sent Events from servers and proxies, and the failures of streams and requests.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** A server that answers each request as given. */
+/** Starts a server that answers each request with the function. */
 async function answering(answer: (response: ServerResponse) => unknown): Promise<Endpoint> {
   const server = createServer((_, response) => void answer(response)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -60,7 +60,7 @@ describe('subscribeByEvents', () => {
 
   it.each([
     ['the stream ends without `complete`', delayed(stream, 'event: next\ndata: {"data":{}}\n\n'), 'NETWORK'],
-    ['a proxy answers in place of the server', delayed(status, 502, '<html>'), 'UNAVAILABLE'],
+    ['a proxy answers instead of the server', delayed(status, 502, '<html>'), 'UNAVAILABLE'],
     ['the answer is a page', delayed(status, 200, '<html>'), 'BAD_RESPONSE'],
     [
       'the server refuses the request',
@@ -77,7 +77,7 @@ describe('subscribeByEvents', () => {
 })
 
 describe('request', () => {
-  it('fails with TIMEOUT if the server does not answer in time, or only half', async () => {
+  it('fails with TIMEOUT if the server does not answer in time, or answers only in part', async () => {
     await expect(request(await answering(() => {}), OPERATION)).rejects.toMatchObject({ code: 'TIMEOUT' })
     const half = await answering((response) => response.writeHead(200).write('{"data"'))
     await expect(request(half, OPERATION)).rejects.toMatchObject({ code: 'TIMEOUT' })

@@ -14,7 +14,7 @@ const LISTED = reduceInbox(EMPTY_INBOX, { type: 'listed', conversations: [listed
 it.each([
   ['a new turn moves its conversation to the front', event('APPENDED', 'b', listed('b', '3', 4)), 'b a', 5],
   ['a conversation that was joined is added', event('ADDED', 'c', listed('c', '3')), 'c a b', 1],
-  ['a conversation that was read keeps its place', event('READ', 'a', listed('a', '2')), 'a b', 0],
+  ['a conversation that was read keeps its position', event('READ', 'a', listed('a', '2')), 'a b', 0],
   ['a conversation that was left is removed', event('REMOVED', 'a', listed('a', '2', 1)), 'b', 0],
   ['a deleted conversation is removed', event('DELETED', 'a', null), 'b', 0],
 ])('%s', (_, action, ids, unreadCount) => {
@@ -23,6 +23,6 @@ it.each([
   expect(state.unreadCount).toBe(unreadCount)
 })
 
-it('does not change by the removal of a conversation that it does not list', () => {
+it('the removal of a conversation that is not in the list changes nothing', () => {
   expect(reduceInbox(LISTED, event('DELETED', 'z', null))).toBe(LISTED)
 })

@@ -1,9 +1,9 @@
-// The parts of models' streams, as their SDKs deliver them, and the pieces of a turn that they become.
+// Conversion of the parts of models' streams, as their SDKs deliver them, to the pieces of a turn.
 
 import { describe, expect, it } from 'vitest'
 import { createPartReader, partsOf, type Piece, type Source } from '../../src/client/stream-parts.ts'
 
-/** The pieces of a whole stream; errors by their message. */
+/** The pieces of a whole stream. Errors are replaced by their messages. */
 function read(parts: readonly unknown[]): unknown[] {
   const reader = createPartReader()
   const pieces: Piece[] = [...parts.flatMap((part) => reader.read(part)), ...reader.end(parts.length)]

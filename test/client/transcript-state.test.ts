@@ -1,4 +1,4 @@
-// The reducer of live transcripts: each event, and what it does to the turns that are shown.
+// The reducer of live transcripts: the effect of each event on the shown turns, and the text of deltas.
 
 import { describe, expect, it } from 'vitest'
 import { createJoiner, type FollowedEvent } from '../../src/client/follow.ts'
@@ -43,13 +43,13 @@ describe('the turns of a transcript', () => {
       [event('TurnAppended', { turn: turn(11, 'new') }, 11)],
       [...SHOWN, '11 new COMMITTED'],
     ],
-    ['a turn that the history has is not repeated', [event('TurnAppended', { turn: turn(7, 'seven') }, 7)], SHOWN],
+    ['a turn of the history is not repeated', [event('TurnAppended', { turn: turn(7, 'seven') }, 7)], SHOWN],
     [
-      'a turn between two others takes its place',
+      'a turn is inserted at its position',
       [event('TurnAppended', { turn: turn(5, 'five') }, 5)],
       [SHOWN[0]!, '5 five COMMITTED', ...SHOWN.slice(1)],
     ],
-    ['a turn before the part that is shown is left out', [event('TurnAppended', { turn: turn(2, 'two') }, 2)], SHOWN],
+    ['a turn before the shown part is omitted', [event('TurnAppended', { turn: turn(2, 'two') }, 2)], SHOWN],
     [
       'an edit replaces the text in place',
       [event('TurnSuperseded', { turn: turn(7, 'seven'), by: turn(7, '7!', { seq: 12 }) }, 12)],
@@ -73,9 +73,9 @@ describe('the turns of a transcript', () => {
       [delta('ten, el'), delta('ten, eleven')],
       [...SHOWN.slice(0, 2), '10 ten, eleven STREAMING'],
     ],
-    ['a delta that the history includes changes nothing', [delta('te')], SHOWN],
+    ['a delta that the history already contains changes nothing', [delta('te')], SHOWN],
     [
-      'the state of an open turn never takes text away',
+      'the state of an open turn removes no text that deltas added',
       [delta('ten, el'), event('TurnUpdated', { turn: turn(10, 'ten', { status: 'STREAMING' }) }, 11)],
       [...SHOWN.slice(0, 2), '10 ten, el STREAMING'],
     ],
@@ -85,7 +85,7 @@ describe('the turns of a transcript', () => {
       [...SHOWN.slice(0, 2), '10 ten, eleven COMMITTED'],
     ],
     [
-      'an open state after the commit changes nothing',
+      'the state of an open turn changes nothing after the commit',
       [
         event('TurnCommitted', { turn: turn(10, 'ten!') }, 11),
         event('TurnOpened', { turn: turn(10, 'ten', { status: 'STREAMING' }) }, 10),
@@ -102,7 +102,7 @@ describe('the turns of a transcript', () => {
     expect(after(delta('ten, el')).turns[2]!.parts).toEqual([{ __typename: 'TextPart', text: 'ten, el' }])
   })
 
-  it('grow at the start by older pages, without repetition', () => {
+  it('begin with older pages once they are read, without repetition', () => {
     const older = reduceTranscript(READ, { type: 'older', turns: [turn(2, 'two'), turn(4, 'four')], hasOlder: false })
     expect(shown(older)).toEqual(['2 two COMMITTED', ...SHOWN])
     expect(older.hasOlder).toBe(false)
@@ -156,13 +156,13 @@ describe('joined deltas', () => {
     ])
   })
 
-  it('are delivered without what was delivered before a lost connection', () => {
+  it('omit the text that was delivered before a lost connection', () => {
     const [, rest, nothing] = join(raw(0, 'Hel'), raw(0, 'Hello'), raw(0, 'Hello'))
     expect(rest).toMatchObject({ text: 'lo', start: 3, end: 5, joined: 'Hello' })
     expect(nothing).toBeNull()
   })
 
-  it('are undefined after a hole', () => {
+  it('are undefined after missing text', () => {
     expect(join(raw(0, 'Hel'), raw(4, 'o'))[1]).toBeUndefined()
   })
 

@@ -1,4 +1,4 @@
-// Live transcripts and the live inbox on a server: what a front end shows, while connections are cut.
+// Live transcripts and the live inbox on a server: the state that a front end shows while connections are cut.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -22,7 +22,7 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   describe.each(TRANSPORTS)('over $transport, a transcript', (transport) => {
-    it('shows what the history shows, whenever connections are cut', async () => {
+    it('shows all turns, edits and older pages while connections are cut', async () => {
       const tenant = server.tenant()
       const id = await tenant.newConversation('ada', 'bob')
       const proxy = await createProxy(server.url)
@@ -72,7 +72,7 @@ describe.each(backends)('on $name', (backend) => {
     })
   })
 
-  it('a transcript of an unknown conversation fails, and says why', async () => {
+  it('a transcript of an unknown conversation fails with NOT_FOUND', async () => {
     const transcript = clientOf(server.url, server.tenant().name, 'ada').conversation({ key: 'unknown' }).transcript()
     await watch(transcript)(({ status, error }) => expect([status, error?.code]).toEqual(['failed', 'NOT_FOUND']))
   })

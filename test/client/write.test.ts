@@ -80,7 +80,7 @@ describe.each(backends)('write on $name', (backend) => {
     const written = conversation.write(words(40, 5))
     for (let drop = 0; drop < 6; drop++) {
       await sleep(15)
-      // The server receives what is sent now, and its answer is lost.
+      // The server receives the next requests, but its answers are lost.
       if (drop % 2) proxy.silence('new connections')
       await sleep(15)
       proxy.drop()

@@ -13,12 +13,12 @@ const typesOf = (name) => schema.getPossibleTypes(schema.getType(name)).map((typ
 const { 'flat/schema-recommended': recommended, 'flat/schema-relay': relay } = graphql.configs
 const { 'flat/operations-recommended': operations } = graphql.configs
 
-/** Types without an id: nothing reads them again alone, so a cache keeps them within the object that contains them. */
+/** Types without an id: no query reads them alone, so a cache keeps them within the object that contains them. */
 const WITHOUT_ID = {
   suffixes: [
     'Payload', // the result of one call
     'Connection', // a page
-    'Edge', // a place in a page, with its cursor
+    'Edge', // an item of a page, with its cursor
   ],
   types: [
     ...typesOf('UserError'), // a failure of one call
@@ -31,7 +31,7 @@ const WITHOUT_ID = {
     'AuditVerification', // the result of one call
     'AgentSettings', // a part of one participant
     'Citation', // a part of one turn version
-    'Claim', // a part of the call, the event or the wake-up that tells of it
+    'Claim', // a part of the result, the event or the wake-up that contains it
     'CompactionPolicy', // a part of its conversation
     'ErasureReceipt', // the result of one call
     'FactSource', // a part of its fact
@@ -44,7 +44,7 @@ const WITHOUT_ID = {
     'TenantSettings', // one per tenant, always read as a whole
     'TokenUsage', // a part of one turn version
     'ToolDefinition', // a part of the settings of one participant
-    'WakeUp', // read in its list only, and gone once it is answered
+    'WakeUp', // read in its list only, and removed once it is answered
   ],
 }
 

@@ -1,5 +1,5 @@
 // Follows a conversation with each stock client, as the documents say, and prints a line `<client> <seq>` for each
-// entry. scripts/client-kills.ts kills the server meanwhile, and counts.
+// entry. scripts/client-kills.ts kills the server meanwhile, and counts lost, repeated and disordered entries.
 
 import { gql } from '@apollo/client'
 import { WebSocket } from 'ws'

@@ -22,22 +22,22 @@ export async function send(actor: string, query: string, variables: object = {})
 }
 
 /** Waits up to 10 s until the condition is true. */
-export async function until(what: string, condition: () => boolean): Promise<void> {
+export async function until(label: string, condition: () => boolean): Promise<void> {
   for (let waited = 0; !condition(); waited += 20) {
-    if (waited > 10_000) throw new Error(`Timed out: ${what}`)
+    if (waited > 10_000) throw new Error(`Timed out: ${label}`)
     await sleep(20)
   }
 }
 
 /** Runs a check and reports it. The first failure ends the program. */
-export async function check(what: string, run: () => unknown): Promise<void> {
+export async function check(label: string, run: () => unknown): Promise<void> {
   try {
     await run()
   } catch (error) {
-    console.log(`failed ${what}`)
+    console.log(`failed ${label}`)
     throw error
   }
-  console.log(`passed ${what}`)
+  console.log(`passed ${label}`)
 }
 
 /** Creates `count` conversations of ada and bob, each with three turns by bob. Returns their ids, newest first. */

@@ -1,4 +1,4 @@
-// `colloquy token` on the database of a server that does not run, or that runs on Postgres.
+// `colloquy token` on the embedded database of a stopped server, and on Postgres.
 
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// The settings of authentication: what AUTH_MODE requires, and what follows from it.
+// The settings of authentication: the settings that AUTH_MODE requires or forbids, and a default that depends on it.
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
@@ -8,7 +8,7 @@ const SECRET = 'a secret of 32 bytes or even more'
 const JWT_ISSUER = 'https://issuer.example'
 
 describe('AUTH_MODE', () => {
-  it('may be none on loopback only, unless ALLOW_UNAUTHENTICATED is set', () => {
+  it('may be none on a loopback address only, unless ALLOW_UNAUTHENTICATED is set', () => {
     const network = { HOST: '0.0.0.0' }
     expect(loadConfig({}).authentication).toEqual({ isRequired: false, jwt: null })
     expect(problemsOf(network)).toHaveLength(1)
@@ -17,21 +17,21 @@ describe('AUTH_MODE', () => {
   })
 
   it.each([
-    ['without a key', { AUTH_MODE: 'jwt', JWT_ISSUER }, [/^AUTH_MODE is "jwt": requires JWT_SECRET or JWKS_URL$/]],
-    ['without an issuer', { AUTH_MODE: 'jwt', JWT_SECRET: SECRET }, [/^JWT_ISSUER: must be set/]],
+    ['jwt without a key', { AUTH_MODE: 'jwt', JWT_ISSUER }, [/^AUTH_MODE is "jwt": requires JWT_SECRET or JWKS_URL$/]],
+    ['jwt without an issuer', { AUTH_MODE: 'jwt', JWT_SECRET: SECRET }, [/^JWT_ISSUER: must be set/]],
     [
-      'with two kinds of keys',
+      'jwt with two kinds of keys',
       { AUTH_MODE: 'jwt', JWT_ISSUER, JWT_SECRET: SECRET, JWKS_URL: 'https://issuer.example/jwks' },
       [/^JWKS_URL: must not be set together with JWT_SECRET$/],
     ],
     [
-      'that reads no tokens, with the settings of tokens',
+      'keys with settings of jwt',
       { AUTH_MODE: 'keys', JWT_ISSUER, JWT_SECRET: SECRET },
       [/^JWT_SECRET: requires AUTH_MODE=jwt$/, /^JWT_ISSUER is .*: requires AUTH_MODE=jwt$/],
     ],
-    ['none, with a first key', { FIRST_KEY_FILE: '/keys/first' }, [/requires AUTH_MODE=keys or jwt$/]],
-    ['of an unknown kind', { AUTH_MODE: 'basic' }, [/must be one of none, keys, jwt$/]],
-  ])('is refused %s', (_, env, problems) => {
+    ['none with a file for the first key', { FIRST_KEY_FILE: '/keys/first' }, [/requires AUTH_MODE=keys or jwt$/]],
+    ['an unknown value', { AUTH_MODE: 'basic' }, [/must be one of none, keys, jwt$/]],
+  ])('cannot be %s', (_, env, problems) => {
     expect(problemsOf(env)).toEqual(problems.map((problem) => expect.stringMatching(problem)))
   })
 

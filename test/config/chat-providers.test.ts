@@ -28,7 +28,7 @@ const problemsIn = (providers: unknown, env: Record<string, string> = {}) => {
 }
 
 describe('the chat providers', () => {
-  it('are echo on a loopback address, unless ECHO_PROVIDER says otherwise', () => {
+  it('are echo on a loopback address and none elsewhere, unless ECHO_PROVIDER is set', () => {
     const network = { HOST: '0.0.0.0', ALLOW_UNAUTHENTICATED: '1' }
     const names = (env: Record<string, string>) => Object.keys(loadConfig(env).chatProviders)
     expect(names({})).toEqual(['echo'])
@@ -37,7 +37,7 @@ describe('the chat providers', () => {
     expect(names({ ...network, ECHO_PROVIDER: '1' })).toEqual(['echo'])
   })
 
-  it('include openai with CHAT_MODEL, which OpenAI itself needs a key for', () => {
+  it('include openai if CHAT_MODEL is set; OpenAI itself also requires a key', () => {
     expect(loadConfig({ CHAT_MODEL: 'm', OPENAI_API_KEY: 'sk-1' }).chatProviders.openai).toMatchObject({
       kind: 'openai',
       baseUrl: 'https://api.openai.com/v1',
@@ -51,7 +51,7 @@ describe('the chat providers', () => {
     expect(problemsOf({ CHAT_MODEL: 'm' })).toEqual([
       'OPENAI_API_KEY: is required by OpenAI; for another server set OPENAI_BASE_URL',
     ])
-    // The key alone selects no provider, because other settings read it too.
+    // The key alone adds no provider, because other services use it too.
     expect(loadConfig({ OPENAI_API_KEY: 'sk-1' }).chatProviders.openai).toBeUndefined()
   })
 
@@ -82,7 +82,7 @@ describe('the chat providers', () => {
     })
   })
 
-  it('of the file replace those without it', () => {
+  it('from the file replace the providers of other settings', () => {
     const { chatProviders } = loadConfig({
       CHAT_MODEL: 'm',
       OPENAI_API_KEY: 'sk-1',

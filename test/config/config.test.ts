@@ -260,7 +260,7 @@ describe('loadConfig', () => {
     expect(loadConfig({ ...network, GRAPHIQL: '1' }).graphiql).toBe(true)
   })
 
-  it('partitions no embedded database', () => {
+  it('rejects partitions of an embedded database, and more than 64 partitions', () => {
     expect(problemsOf({ DATABASE_PARTITIONS: '16' })).toEqual(['DATABASE_PARTITIONS is "16": requires DATABASE_URL'])
     expect(problemsOf({ DATABASE_PARTITIONS: '65', DATABASE_URL: 'postgres://db' })).toEqual([
       'DATABASE_PARTITIONS is "65": must be a whole number from 2 to 64',

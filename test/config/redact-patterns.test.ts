@@ -13,18 +13,18 @@ const path = join(directory, 'patterns.json')
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('REDACT_PATTERNS_FILE', () => {
-  test('is an object from names to patterns', () => {
+  test('names a file that contains patterns by name', () => {
     writeFileSync(path, JSON.stringify({ badge: String.raw`B-\d{4}`, 'staff id': 'E-[0-9]+' }))
     const { redactPatterns } = loadConfig({ REDACT_PATTERNS_FILE: path })
     expect(redact('B-1234 of E-7', redactPatterns).text).toBe('[BADGE] of [STAFF ID]')
   })
 
   test.each([
-    ['no JSON', '{', /REDACT_PATTERNS_FILE/],
-    ['no object', '["a"]', /expected record/],
-    ['a pattern with a mistake', '{"badge":"("}', /the pattern "badge": .*missing/],
+    ['a text that is not JSON', '{', /REDACT_PATTERNS_FILE/],
+    ['a list', '["a"]', /expected record/],
+    ['a pattern with a syntax error', '{"badge":"("}', /the pattern "badge": .*missing/],
     ['a pattern that is too long', JSON.stringify({ badge: 'a'.repeat(1_001) }), /badge .*1000/],
-    ['a name that no placeholder can show', '{"1":"a"}', /name of 1 to 40 letters/],
+    ['a name that a placeholder cannot contain', '{"1":"a"}', /name of 1 to 40 letters/],
     [
       'too many patterns',
       JSON.stringify(
@@ -32,12 +32,12 @@ describe('REDACT_PATTERNS_FILE', () => {
       ),
       /at most 50 patterns/,
     ],
-  ])('must not have %s', (_, text, message) => {
+  ])('rejects a file with %s', (_, text, message) => {
     writeFileSync(path, text)
     expect(problemsOf({ REDACT_PATTERNS_FILE: path }).join()).toMatch(message)
   })
 
-  test('must exist', () => {
+  test('rejects a file that does not exist', () => {
     expect(problemsOf({ REDACT_PATTERNS_FILE: join(directory, 'none') }).join()).toContain('cannot be read (ENOENT)')
   })
 })

@@ -106,7 +106,7 @@ export function testConversationCoreStore(name: string, open: () => Conversation
       expect(await store.listMessages(id)).toEqual([orphan])
     })
 
-    it('lists messages in the order of their times, those of one time in the order of their arrival', async () => {
+    it('lists messages by time, and messages of the same time in the order of their arrival', async () => {
       const id = await begin()
       await store.appendMessages([message(id, 'user', 'third', 3), message(id, 'user', 'first', 1)])
       await store.appendMessages([message(id, 'assistant', 'second', 2), message(id, 'assistant', 'also third', 3)])
@@ -149,7 +149,7 @@ export function testConversationCoreStore(name: string, open: () => Conversation
       await store.appendMessages([])
     })
 
-    it('does not change when a caller changes what it gave or got', async () => {
+    it('does not change when a caller changes a message that it passed or received', async () => {
       const id = await begin()
       const given = message(id, 'user', [{ type: 'metadata', data: { tags: ['a'] } }])
       await store.appendMessages([given])
@@ -186,7 +186,7 @@ function testConversations(opened: () => ConversationStore): void {
     expect((await store.getConversation('chat'))?.title).toBe('first')
   })
 
-  it('answers null for a missing conversation, and fails to read or write its messages', async () => {
+  it('returns null for a missing conversation, and fails to read or write its messages', async () => {
     const store = opened()
     expect(await store.getConversation('missing')).toBeNull()
     expect(await store.updateConversation('missing', { title: 'x' })).toBeNull()
@@ -196,7 +196,7 @@ function testConversations(opened: () => ConversationStore): void {
     await expect(store.appendTurn(turnOf('missing', []))).rejects.toThrow(ConversationNotFound)
   })
 
-  it('updates the title and replaces the metadata, and keeps what is not given', async () => {
+  it('updates the title and replaces the metadata, and keeps omitted fields', async () => {
     const store = opened()
     const { id, updatedAt } = await store.createConversation({ title: 'old', metadata: { a: 1, b: 2 } })
     await nextTime()
@@ -255,7 +255,7 @@ function turnOf(conversationId: string, messages: ConversationMessage[]): Conver
 }
 
 function testTurns(opened: () => ConversationStore): void {
-  it('stores a turn and the messages of it that are not stored yet', async () => {
+  it('stores a turn, and those of its messages that are not stored yet', async () => {
     const store = opened()
     const { id, updatedAt } = await store.createConversation({})
     const [question, answer] = [message(id, 'user', 'Hello?', 1), message(id, 'assistant', 'Hello.', 2)]
@@ -284,7 +284,7 @@ function testTurns(opened: () => ConversationStore): void {
     expect(await store.listTurns(id)).toEqual([])
   })
 
-  it('lists turns in the order of their arrival, with tool messages, and refuses an id twice', async () => {
+  it('lists turns in the order of their arrival, with tool messages, and refuses a used id', async () => {
     const store = opened()
     const { id } = await store.createConversation({})
     const asked = turnOf(id, [message(id, 'user', 'Weather?', 1), message(id, 'assistant', [call('weather', 'c1')], 2)])

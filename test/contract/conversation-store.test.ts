@@ -1,5 +1,5 @@
-// Runs the contract of the conversation stores of document 002 on the store in memory, and on ours in the process and
-// over GraphQL. Both the server and the transcripts use one tenant per test.
+// Runs the contract of the conversation stores of document 002 on the in-memory store, and on ColloquyConversationStore
+// in the process and over GraphQL. Each test uses its own tenant.
 
 import { describe } from 'vitest'
 import {

@@ -66,7 +66,7 @@ export function testConversationStore(name: string, open: () => ConversationStor
       expect(await store.getConversation('missing')).toBeNull()
     })
 
-    it('adds messages, counts them, and moves updatedAt', async () => {
+    it('adds messages, counts them, and increases updatedAt', async () => {
       const id = await begin()
       const { updatedAt } = (await store.getConversation(id))!
       await nextTime()
@@ -121,7 +121,7 @@ export function testConversationStore(name: string, open: () => ConversationStor
       expect(await store.getMessages(id)).toHaveLength(5)
     })
 
-    it('pages through messages of one time without a gap, by the time and the id', async () => {
+    it('pages through messages of the same time without a gap, by time and id', async () => {
       const id = await begin()
       const written = ['a', 'b', 'c', 'd', 'e'].map((text) => message(id, text, text === 'e' ? 2 : 1))
       for (const each of written) await store.addMessage(id, each)

@@ -63,7 +63,7 @@ export function presenceContract(name: string, create: () => Promise<Stores>): v
       expect(await states()).toEqual({})
     })
 
-    test('an actor has the state of its latest mark; after its removal, that of the previous mark', async () => {
+    test('an actor has the state of its latest mark; when this mark is removed, of the previous one', async () => {
       await store.set(mark('ada', 'phone'), 'AWAY', LONG)
       await store.set(mark('ada', 'desk'), 'TYPING', LONG)
       expect(await states()).toEqual({ ada: 'TYPING' })

@@ -18,7 +18,7 @@ import {
 } from '../support/fake-model.ts'
 import { providerAdapterContract, type Reply } from './provider-adapter.ts'
 
-/** The chunks of a reply; the arguments of parallel calls arrive in turns, in pieces. */
+/** The chunks of a reply. The arguments of parallel calls arrive in interleaved pieces. */
 function chunksOf({ texts, toolCalls = [], then }: Reply): object[] {
   const begun = toolCalls.map(({ name }, index) =>
     chunk({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name, arguments: '' } }] }),
@@ -79,7 +79,7 @@ providerAdapterContract('ai-sdk', async () => {
           if (next.then === 'END') controller.close()
         },
         pull(controller) {
-          // Errors discard the parts that wait, so this one comes after them.
+          // An error discards unread parts, so it follows only when they have been read.
           if (next.then === 'BREAK') {
             controller.error(new TypeError('terminated', { cause: new Error('other side closed') }))
           }

@@ -1,4 +1,4 @@
-// The contract of chat providers: the order of the events, the equality of deltas and result, and every end of a call.
+// The contract of chat providers: the order of events, the equality of deltas and result, and the ways a call can end.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { ChatAdapter } from '../../src/providers/chat-adapter.ts'
@@ -10,16 +10,16 @@ import {
   type ProviderToolCall,
 } from '../../src/providers/ports/provider-adapter.ts'
 
-/** The reply that a provider is to give. */
+/** A reply that the provider under test must return. */
 export type Reply = {
   texts: string[]
   toolCalls?: Omit<ProviderToolCall, 'id'>[]
-  /** What follows: the end of the reply, nothing for a long time, or the loss of the connection. */
+  /** `END` completes the reply, `STALL` sends nothing more, and `BREAK` breaks the connection. */
   then: 'END' | 'STALL' | 'BREAK'
 }
 
 export type Subject = {
-  /** Creates an adapter that fails after `stallMs` without anything from the provider. */
+  /** Creates an adapter that fails if the provider sends nothing for `stallMs`, ms. */
   create(stallMs: number): ChatAdapter
   /** Prepares the next reply. Returns the extensions of the call for it, if any. */
   prepare(reply: Reply): Record<string, unknown> | undefined
@@ -96,7 +96,7 @@ export function providerAdapterContract(name: string, open: () => Promise<Subjec
       expect(await stream.final).toBe(result)
     })
 
-    it('returns the same without a stream, and if nobody reads the events', async () => {
+    it('returns the same result without a stream, and if the events are not read', async () => {
       const once = prepared({ texts: TEXTS, then: 'END' })
       expect(textOf((await once.adapter.complete(once.params)).message)).toBe(TEXTS.join(''))
       const unread = prepared({ texts: TEXTS, then: 'END' })
@@ -104,7 +104,7 @@ export function providerAdapterContract(name: string, open: () => Promise<Subjec
       expect(textOf((await final).message)).toBe(TEXTS.join(''))
     })
 
-    it('loses nothing for a slow reader, and joins deltas that wait', async () => {
+    it('delivers the whole text to a slow reader, and joins waiting deltas', async () => {
       const { adapter, params } = prepared({ texts: TEXTS, then: 'END' })
       const stream = await adapter.completeStream(params)
       await stream.final

@@ -267,7 +267,7 @@ export function vectorSearchContract(
       expect(await found(none)).toEqual([c, b, a])
     })
 
-    it('filters by when the first version of a turn was written, whatever its creation time', async () => {
+    it('filters by the time when the first version of a turn was written, not by its creation time', async () => {
       const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation()
       const first = await appendAt(one, 30, 'ada', { createdAt: new Date() })

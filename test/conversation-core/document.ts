@@ -1,9 +1,9 @@
-// The types of document 003 ("Agent Conversation Core", version 0.2.0), copied from its text. types.test.ts compares them
-// with those of `colloquy/conversation-core`. Only the types of a package that is not published are replaced.
+// The types of document 003 ("Agent Conversation Core", version 0.2.0), copied from its text. types.test.ts compares
+// them with the types of `colloquy/conversation-core`. Only the types of a package that is not published are replaced.
 
-/** Of the package resilient-http-core: any context of the caller. */
+/** From the package resilient-http-core: any context of the caller. */
 export type AgentContext = unknown
-/** Of the package resilient-http-core: a bag of values by name. */
+/** From the package resilient-http-core: values by name. */
 export type Extensions = Record<string, unknown>
 
 export type ConversationId = string

@@ -1,4 +1,4 @@
-// DefaultConversationEngine on the stores of this package, and on a store that promises no more than the document does.
+// DefaultConversationEngine on the stores of this package, and on a store with only the guarantees of document 003.
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ import { openTranscript } from '../../src/open-transcript.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
-/** A store that does only what the document asks for: appendTurn stores the record alone. */
+/** A store with only the behaviour that document 003 requires: appendTurn stores the record, but no messages. */
 class PlainStore extends InMemoryConversationStore {
   override readonly guarantees = [] as never
   readonly #turns: ConversationTurn[] = []
@@ -48,7 +48,7 @@ const reply = (text: string, more: Partial<ProviderCallResult> = {}): ProviderCa
   ...more,
 })
 
-/** A provider that gives the replies in turn, and keeps the calls that it got. An error as a reply is thrown. */
+/** A provider that returns the replies in order, or throws those that are errors, and records its calls. */
 function scripted(...replies: (ProviderCallResult | Error)[]) {
   const calls: ProviderCallParams[] = []
   const next = (params: ProviderCallParams) => {
@@ -160,7 +160,7 @@ function testEngine(open: () => ConversationStore): void {
     expect((await store.listMessages(id)).map(textOf)).toEqual(['Weather?', 'tool-call', 'tool-result', '7 degrees'])
   })
 
-  it('keeps the messages of a turn that failed, and does not store them twice when it runs again', async () => {
+  it('keeps the messages of a failed turn, and does not store them twice when the turn runs again', async () => {
     const { store, id, engine, input } = await start()
     const { provider } = scripted(new Error('503'), reply('Hello.'))
     const question = says(id, 'Hello?')
@@ -213,7 +213,7 @@ function testEngine(open: () => ConversationStore): void {
     expect(await store.listTurns(id)).toEqual([])
   })
 
-  it('completes a streaming turn whose events are not read, and one of a provider that does not stream', async () => {
+  it('completes a streaming turn whose events are not read, or whose provider does not stream', async () => {
     const { store, id, engine, input } = await start()
     const read = await engine.runStreamingTurn(
       input(streaming([{ type: 'done', result: reply('Unread.') }]), says(id, 'one')),
@@ -225,7 +225,7 @@ function testEngine(open: () => ConversationStore): void {
     expect((await store.listMessages(id)).map(textOf)).toEqual(['one', 'Unread.', 'two', 'At once.'])
   })
 
-  it('stores the raw reply if asked to', async () => {
+  it('stores the raw reply if storeRaw is set', async () => {
     const { store, id, input } = await start()
     const engine = new DefaultConversationEngine({ store, historyBuilder, storeRaw: true })
     await engine.runTurn(input(scripted(reply('Hello.')).provider, says(id, 'Hello?')))
@@ -233,19 +233,19 @@ function testEngine(open: () => ConversationStore): void {
   })
 }
 
-describe('on the store in memory', () => {
+describe('the engine on the in-memory store', () => {
   testEngine(() => new InMemoryConversationStore())
 })
 
-describe('on a store without guarantees', () => {
+describe('the engine on a store without further guarantees', () => {
   testEngine(() => new PlainStore())
 })
 
-describe.each(backends)('on Colloquy, $name', (backend) => {
+describe.each(backends)('the engine on Colloquy, $name,', (backend) => {
   const world = useWorld(backend)
   testEngine(() => new ColloquyConversationStore(openTranscript(world.deps, world.tenant().as('owner'))))
 
-  it('writes a transcript that other clients read: authors, models and usage, without the records', async () => {
+  it('writes a transcript for other clients, with authors, models and usage, but no provider calls', async () => {
     const owner = world.tenant().as('owner')
     const store = new ColloquyConversationStore(openTranscript(world.deps, owner), {
       actorOf: ({ role }) => (role === 'user' ? 'ada' : 'bot'),

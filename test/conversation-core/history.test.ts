@@ -1,4 +1,4 @@
-// Which messages a history has: by turns, by budget, and never without the result of a tool call.
+// The messages of a history: chosen by turns or by budget, and never a tool call without its result.
 
 import { describe, expect, it } from 'vitest'
 import { allowedStarts, chooseHistory, startOfTurns } from '../../src/conversation-core/history.ts'
@@ -71,7 +71,7 @@ const CASES: [title: string, older: string, fresh: string, budget: HistoryBudget
   ['drops the oldest first', 'u1 a1 u2 a2', 'u3', { maxMessages: 4 }, 'a1 u2 a2 u3'],
   ['counts the characters of texts', 'u1 a1 u2 a2', 'u3', { maxChars: 7 }, 'u2 a2 u3'],
   ['counts tokens', 'u1 a1 u2 a2', 'u3', { maxTokens: 30 }, 'u2 a2 u3'],
-  ['keeps to the strictest limit', 'u1 a1 u2 a2', 'u3', { maxMessages: 4, maxChars: 4 }, 'a2 u3'],
+  ['obeys the strictest limit', 'u1 a1 u2 a2', 'u3', { maxMessages: 4, maxChars: 4 }, 'a2 u3'],
   ['keeps system messages of any age', 's1 u1 a1 s2 u2 a2', 'u3', { maxMessages: 4 }, 's1 s2 a2 u3'],
   ['does not begin with a result', 'u1 c1 r1 a1', 'u2', { maxMessages: 3 }, 'a1 u2'],
   ['takes a call with its result', 'u1 c1 r1 a1', 'u2', { maxMessages: 4 }, 'c1 r1 a1 u2'],
@@ -101,7 +101,7 @@ describe('chooseHistory', () => {
     expect(failure).toMatchObject({ limit, required })
   })
 
-  it('never exceeds a budget, splits a pair or has a gap, for every budget', async () => {
+  it('never exceeds the budget, splits a pair or leaves a gap, for 15 budgets', async () => {
     const older = script('s0 u1 c1 u2 r1 a1 u3 c3 c4 r4 r3 a3 u5 a5')
     const fresh = script('u6')
     for (let maxMessages = 2; maxMessages <= 16; maxMessages++) {
@@ -144,7 +144,7 @@ describe('the builders', () => {
     expect(await build(recent, await storeOf(''), 'u1')).toEqual(['u1', false])
   })
 
-  it('apply the budget of the request, or else their own', async () => {
+  it('apply the budget of the request, or their own if the request has none', async () => {
     const store = await storeOf('s1 u1 a1 u2 a2')
     const recent = new RecentNTurnsHistoryBuilder({ maxTurns: 9 })
     expect(await build(recent, store, 'u3', { maxMessages: 2 })).toEqual(['a2 u3', true])
@@ -154,14 +154,14 @@ describe('the builders', () => {
     expect(await build(new BudgetedHistoryBuilder(), store, 'u3')).toEqual(['s1 u1 a1 u2 a2 u3', false])
   })
 
-  it('estimate a token for 4 characters, unless they are given a counter', async () => {
+  it('estimate one token per 4 characters, unless they have a token counter', async () => {
     const store = await storeOf('u1 a1 u2 a2')
     expect(await build(new BudgetedHistoryBuilder(), store, 'u3', { maxTokens: 2 })).toEqual(['a2 u3', true])
     const counting = new BudgetedHistoryBuilder({ countTokens: async (text) => text.length })
     expect(await build(counting, store, 'u3', { maxTokens: 8 })).toEqual(['a1 u2 a2 u3', true])
   })
 
-  it('read only the newest messages of a long conversation, if the store lists them', async () => {
+  it('read only the newest messages of a long conversation, if the store guarantees LIMIT_IS_NEWEST', async () => {
     const words = Array.from({ length: 500 }, (_, i) => `u${i} a${i}`).join(' ')
     const store = await storeOf(words)
     const limits: (number | undefined)[] = []

@@ -48,12 +48,12 @@ describe('toProviderMessages', () => {
       ['system s', 'user a b'],
     ],
     [
-      'leaves out metadata and empty messages',
+      'omits metadata and empty messages',
       [says('user', { type: 'metadata', data: 1 }), says('assistant', text(''))],
       [],
     ],
     [
-      'puts each result behind its call',
+      'puts each result after its call',
       [
         says('assistant', text('t'), call('x', '1'), call('y', '2')),
         says('tool', result('y', 'b', '2')),
@@ -63,16 +63,16 @@ describe('toProviderMessages', () => {
       ['assistant t 1? 2?', 'tool 1=a 2=b', 'user u'],
     ],
     [
-      'gives ids to calls without, and pairs them by name',
+      'adds missing ids to calls, and pairs them with results by name',
       [says('assistant', call('x'), call('x')), says('tool', result('x', 'a')), says('tool', result('x', 'b'))],
       ['assistant call_1? call_2?', 'tool call_1=a call_2=b'],
     ],
     [
-      'says that a call has no result',
+      'adds a result that says that the call has none',
       [says('assistant', call('x', '1')), says('user', text('u'))],
       ['assistant 1?', `tool 1=${NONE}`, 'user u'],
     ],
-    ['leaves out results without a call', [says('tool', result('x', 'a', '1')), says('user', text('u'))], ['user u']],
+    ['omits results without a call', [says('tool', result('x', 'a', '1')), says('user', text('u'))], ['user u']],
     ['keeps the text of a tool message', [says('tool', text('log'))], ['user log']],
   ])('%s', (_, messages, expected) => {
     expect(lines(messages)).toEqual(expected)
@@ -107,7 +107,7 @@ describe('pairToolResults', () => {
 })
 
 describe('contentOfReply', () => {
-  it('has the parts of the message, and the tool calls that are missing in it', () => {
+  it('returns the parts of the message, and the tool calls that it does not contain', () => {
     const message = {
       role: 'assistant' as const,
       content: [

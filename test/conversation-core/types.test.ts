@@ -1,5 +1,5 @@
-// The types of `colloquy/conversation-core` are those of document 003: a value of either is one of the other. The
-// compiler checks this file with all others (`npm run check`).
+// The types of `colloquy/conversation-core` equal those of document 003: each is assignable to the other. The compiler
+// checks this file with all others (`npm run check`).
 
 import { expect, expectTypeOf, it } from 'vitest'
 import * as core from '../../src/conversation-core/index.ts'
@@ -72,12 +72,12 @@ type Different = {
     : Name
 }[keyof Surface]
 
-it('has the types of the stable surface', () => {
+it('colloquy/conversation-core has the types of the stable surface', () => {
   expectTypeOf<Different>().toBeNever()
   expectTypeOf<core.ConversationMessage['content']>().toEqualTypeOf<core.MessageContentPart[]>()
 })
 
-it('has the classes of the stable surface, with the constructors of the document', () => {
+it('colloquy/conversation-core has the classes of the stable surface, with their constructors', () => {
   type Constructor<T> = T extends abstract new (...parameters: infer Parameters) => unknown ? Parameters : never
   expectTypeOf<Constructor<Core['RecentNTurnsHistoryBuilder']>>().toExtend<[core.RecentNTurnsHistoryBuilderOptions]>()
   expectTypeOf<document.DefaultConversationEngineOptions>().toExtend<

@@ -1,5 +1,5 @@
-// The types of `colloquy/conversation-store` are those of document 002: a value of either is one of the other. The
-// compiler checks this file with all others (`npm run check`).
+// The types of `colloquy/conversation-store` equal those of document 002: each is assignable to the other. The compiler
+// checks this file with all others (`npm run check`).
 
 import { expectTypeOf, it } from 'vitest'
 import type * as ours from '../../src/conversation-store/index.ts'
@@ -51,7 +51,7 @@ interface ConversationStore {
   deleteConversation(conversationId: string): Promise<void>
 }
 
-it('has the types of the document', () => {
+it('colloquy/conversation-store has the types of the document', () => {
   expectTypeOf<ours.ConversationRole>().toEqualTypeOf<ConversationRole>()
   expectTypeOf<ours.Conversation>().toEqualTypeOf<Conversation>()
   expectTypeOf<ours.ConversationMessage>().toEqualTypeOf<ConversationMessage>()

@@ -1,6 +1,7 @@
-// `npm run demo -- [--fast] [--stay]`: a person and two agents work something out in one conversation, and an agent needs
-// the person's approval. Starts a server of its own; the agents are run by it, offline or by a real model. Prints the
-// events of Ada's subscription, then what each participant saw, and checks claims. Exits with code 1 if one is false.
+// `npm run demo -- [--fast] [--stay]`: a person and two agents plan a dinner in one conversation, and an agent needs
+// the person's approval. Starts a server of its own, which runs the agents, offline or with a real model. Prints the
+// events of Ada's subscription, then the view of each participant, and checks claims. Exits with code 1 if a claim is
+// false.
 
 import { once } from 'node:events'
 import { startHost, type Host } from './host.ts'
@@ -61,7 +62,7 @@ async function play(conversationId: string, ada: Participant, planner: Participa
   await settled(conversationId, ada)
   await wait(PACE.pause)
 
-  // Ada loses her connection while the planner answers, and has not all of the answer when she returns.
+  // Ada loses her connection while the planner answers, and receives the rest of the answer after she reconnects.
   const before = planner.events.length
   const opened = planner.hasEvent(before, ({ __typename }) => __typename === 'TurnOpened')
   const privateTurn = await ada.appendTurn(conversationId, {
@@ -97,7 +98,7 @@ async function findPrivateTurn(conversationId: string, privateTurn: Turn, partic
 }
 type Found = Awaited<ReturnType<typeof findPrivateTurn>>
 
-/** Prints what each agent saw of the private turn. */
+/** Prints which data of the private turn each agent saw. */
 function printPrivateTurn(privateTurn: Turn, planner: Found, researcher: Found): void {
   screen.heading('The private turn in the view of each agent')
   const yesNo = (is: boolean) => (is ? 'yes' : 'no')

@@ -219,7 +219,7 @@ export function connect(url: string, actor: string) {
       allowReconnect()
       return again
     },
-    /** Resolves with the first event that fits, from the given index on. */
+    /** Resolves with the first event from the given index on for which `fits` is true. */
     async hasEvent(from: number, fits: (event: Event) => boolean): Promise<Event> {
       await until(() => events.slice(from).some(fits))
       return events.slice(from).find(fits)!

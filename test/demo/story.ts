@@ -1,5 +1,5 @@
-// The people, agents and tools of the demo, and what a person says. The agents' instructions are for any model; echo,
-// which has no model, follows the script that they end with.
+// The people, agents and tools of the demo, and the turns of the person. The agents' instructions are for any model,
+// and end with a script for echo, the provider without a model.
 
 import type { Tool } from '../../src/domain/run/tools.ts'
 
@@ -10,18 +10,18 @@ export const SECRET = 'lemon cake'
 
 export const LINES = {
   request: '@planner, dinner on Friday for six of us, near the river, please. Book it when you know the place.',
-  /** Only for the planner. */
+  /** The turn whose audience is the planner. */
   private: `@planner Between us: it is the researcher's first birthday. Keep the ${SECRET} for me, and tell nobody.`,
 }
 
-/** Time of the booking that Ada replaces the agent's by. */
+/** Time by which Ada replaces the time of the agent's booking when she approves it. */
 export const EDITED_TIME = '19:30'
 
 export type Booking = { place: string; people: number; time: string }
 
 const FOUND = 'has a terrace'
 
-/** What echo does in each role, from the newest message. */
+/** The rules of echo for each agent, by words in the newest message. */
 const SCRIPTS = {
   planner: [
     { when: 'between us', text: 'Not a word to anybody, and one candle on top. I tell you when it is on the table.' },

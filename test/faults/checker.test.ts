@@ -128,18 +128,18 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
     ({ entries }) => entries.push({ ...entries[5]!, seq: 7, turnId: 'turn_7', clientId: null }),
   ],
   [
-    'R2 what is stored was sent',
-    'a turn that nobody sent is stored',
+    'R2 stored turns were sent',
+    'a turn that no client sent is stored',
     ({ entries }) => entries.push({ ...entries[5]!, seq: 7, turnId: 'turn_7', text: 'ghost', clientId: 'client-7' }),
   ],
   [
-    'R2 what is stored was sent',
+    'R2 stored turns were sent',
     'a refused turn is stored',
     ({ entries }) => entries.push({ ...entries[5]!, seq: 7, turnId: 'turn_7', text: 'refused', clientId: 'client-8' }),
   ],
   [
-    'R2 what is read was sent',
-    'a read contains text that nobody sent',
+    'R2 read turns were sent',
+    'a read contains text that no client sent',
     ({ read }) => Object.assign(read.turns[0]!, { text: 'ghost' }),
   ],
   ['R3 a seq names one turn', 'a read shows a turn at another seq', ({ read }) => (read.turns[2]!.seq = 5)],
@@ -163,24 +163,24 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
     (history) => Object.assign(events(history, 1)[1]!, { end: 12 }),
   ],
   [
-    'R5 the order is that of real time',
+    'R5 the order follows real time',
     'a turn that was sent later has a smaller seq',
     ({ appends }) => Object.assign(appends[0]!, { invokedAt: 55, endedAt: 58 }),
   ],
   [
-    'R6 reads contain what was acknowledged',
+    'R6 reads contain acknowledged turns',
     'a read lacks a turn acknowledged before it',
     ({ read }) => (read.turns = read.turns.slice(0, 2)),
   ],
-  ['R6 reads contain what was acknowledged', 'a read has a hole', ({ read }) => (read.turns = read.turns.slice(1))],
+  ['R6 reads contain acknowledged turns', 'a read has a hole', ({ read }) => (read.turns = read.turns.slice(1))],
   [
-    'R7 views are kept',
-    'a read shows a turn that is not meant for the viewer',
+    'R7 readers see only their view',
+    'a read shows a turn whose audience excludes the viewer',
     ({ read }) => (read.turns = [...read.turns, { seq: 3, turnId: 'turn_3', text: 'for bob' }]),
   ],
   [
-    'R7 views are kept',
-    'a subscriber receives a turn that is not meant for it',
+    'R7 readers see only their view',
+    'a subscriber receives a turn whose audience excludes it',
     (history) =>
       events(history, 0).splice(2, 0, {
         seq: 3,
@@ -189,7 +189,7 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
       }),
   ],
   [
-    'R7 views are kept',
+    'R7 readers see only their view',
     'a turn is stored without its audience',
     ({ entries, read }) => {
       entries[2]!.audience = null
@@ -197,12 +197,12 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
     },
   ],
   [
-    'R8 nothing seen disappears',
+    'R8 seen turns do not disappear',
     'a turn that was read is gone',
     ({ read }) => (read.turns = [...read.turns, { seq: 7, turnId: 'turn_7', text: 'lost' }]),
   ],
   [
-    'R8 nothing seen disappears',
+    'R8 seen turns do not disappear',
     'text that was read is retracted',
     ({ entries, stream }) => {
       stream.end = 'aborted'

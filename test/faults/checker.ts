@@ -1,5 +1,5 @@
 // Checks a history in the manner of Jepsen: each rule takes the operations of all clients and the final journals, and
-// returns what contradicts the guarantee. Pure. checker.test.ts plants a violation of each rule.
+// returns the violations of a guarantee. Pure. checker.test.ts plants a violation of each rule.
 
 import { isVisible, type Append, type Entry, type Journals, type Operation, type Read } from './history.ts'
 import type { Stream, Subscription } from './history.ts'
@@ -15,7 +15,7 @@ type Known = {
   journals: Journals
   /** Every turn at the end, by id. */
   turns: Map<string, Entry & { conversation: string }>
-  /** What was sent: appends by their text, and streaming turns by their id. */
+  /** The turns that clients sent: appends by their text, and streaming turns by their id. */
   appendOf: ReadonlyMap<string, Append>
   streamOf: Map<string, Stream>
 }
@@ -82,7 +82,7 @@ function added<T>(values: Set<T>, value: T): boolean {
   return values.add(value).size > size
 }
 
-/** R2: nothing is stored that no client sent; a refused append is absent. */
+/** R2: every stored turn was sent by a client, and no refused append is stored. */
 const storedWasSent: Rule = ({ appends, turns, appendOf, streamOf, streams }) => {
   const refused = new Set(appends.filter(({ outcome }) => outcome === 'failed').map(({ text }) => text))
   const sentStreams = new Set(streams.map(({ clientId }) => clientId))
@@ -114,7 +114,7 @@ function seenTurns(
   ]
 }
 
-/** R2: nobody reads what no client sent. */
+/** R2: every turn that a reader or subscriber saw was sent by a client. */
 const readWasSent: Rule = (known) =>
   seenTurns(known, ({ viewer, turnId, text }) => {
     const stream = known.streamOf.get(turnId)
@@ -143,7 +143,7 @@ const subscribersMissNothing: Rule = (known) =>
     return received.length > expected.length ? [`${name} received ${received[expected.length]}, unexpectedly`] : []
   })
 
-/** R4: within a session the deltas of a turn have no hole, and joined they equal the stored text. */
+/** R4: within a session, the deltas of a turn have no gap, and their joined text equals the stored text. */
 const noDeltaIsLost: Rule = ({ subscriptions, turns }) =>
   subscriptions.flatMap(({ name, sessions }) =>
     sessions.flatMap(({ events }) => {
@@ -184,7 +184,7 @@ const orderIsRealTime: Rule = ({ appends, streams }) => {
     })
 }
 
-/** R6: a read contains every turn in view that was acknowledged before it, and has no hole. */
+/** R6: a read contains every turn in the view that was acknowledged before it, and has no gap. */
 const readsAreComplete: Rule = (known) => {
   const { reads, appends, streams, journals } = known
   const acknowledged = new Map([...appends, ...streams].map(({ turnId, endedAt }) => [turnId, endedAt ?? Infinity]))
@@ -200,7 +200,7 @@ const readsAreComplete: Rule = (known) => {
   })
 }
 
-/** R7: nobody sees a turn that is limited to others, or one of another conversation. */
+/** R7: no reader or subscriber sees a turn that is limited to other actors, or a turn of another conversation. */
 const viewsAreKept: Rule = (known) =>
   seenTurns(known, ({ viewer, conversation, turnId }) => {
     const turn = known.turns.get(turnId)
@@ -214,7 +214,7 @@ const nothingDisappears: Rule = (known) =>
     known.turns.get(turnId)?.text?.startsWith(text) ? [] : [`${turnId}, which ${viewer} saw, has gone or changed`],
   )
 
-/** R9: a streaming turn ends, keeps what was acknowledged, and is whole if its commit was acknowledged. */
+/** R9: a streaming turn ends, keeps its acknowledged text, and is complete if its commit was acknowledged. */
 const streamsEnd: Rule = ({ streams, turns }) => [
   ...[...turns.values()].filter(({ status }) => status === 'STREAMING').map(({ turnId }) => `${turnId} is still open`),
   ...streams
@@ -231,21 +231,21 @@ const streamsEnd: Rule = ({ streams, turns }) => [
 const RULES = {
   'R1 acknowledged appends are stored': acknowledgedIsStored,
   'R1 journals are dense, without repeats': journalIsDense,
-  'R2 what is stored was sent': storedWasSent,
-  'R2 what is read was sent': readWasSent,
+  'R2 stored turns were sent': storedWasSent,
+  'R2 read turns were sent': readWasSent,
   'R3 a seq names one turn': oneTurnPerSeq,
   'R4 subscribers miss and repeat nothing': subscribersMissNothing,
   'R4 no delta is lost': noDeltaIsLost,
-  'R5 the order is that of real time': orderIsRealTime,
-  'R6 reads contain what was acknowledged': readsAreComplete,
-  'R7 views are kept': viewsAreKept,
-  'R8 nothing seen disappears': nothingDisappears,
+  'R5 the order follows real time': orderIsRealTime,
+  'R6 reads contain acknowledged turns': readsAreComplete,
+  'R7 readers see only their view': viewsAreKept,
+  'R8 seen turns do not disappear': nothingDisappears,
   'R9 streaming turns end with their text': streamsEnd,
 } satisfies Record<string, Rule>
 export type RuleName = keyof typeof RULES
 export const RULE_NAMES = Object.keys(RULES) as RuleName[]
 
-/** Returns everything in the history that contradicts a rule. */
+/** Returns all violations of the rules in the history. */
 export function checkHistory(operations: readonly Operation[], journals: Journals): Violation[] {
   const known = index(operations, journals)
   return RULE_NAMES.flatMap((rule) => RULES[rule](known).map((detail) => ({ rule, detail })))

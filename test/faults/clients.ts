@@ -133,7 +133,7 @@ const ABORT = `mutation ($input: AbortTurnInput!) {
   r: abortTurn(input: $input) { ... on AbortTurnPayload { turn { id } } ... on UserError { code message } }
 }`
 
-/** Writes one streaming turn: commits or aborts it, or leaves it to its lease. */
+/** Writes one streaming turn: commits it, aborts it, or stops, so that its lease expires. */
 async function stream(run: Run, conversation: Conversation): Promise<void> {
   const { random } = run
   const actor = random.pick(ACTORS)

@@ -45,7 +45,7 @@ export type Cluster = {
   members: Member[]
   /** Null on the embedded database. */
   services: Services | null
-  /** What processes ended for, unless a fault ended them. */
+  /** The reasons why processes ended, except those that a fault ended. */
   exits: string[]
   /** Starts the process, and repeats until it is ready. */
   start(member: Member): Promise<void>
@@ -70,7 +70,7 @@ async function withClient<T>(options: string | pg.ClientConfig, use: (query: Que
 
 const queryDatabase = <T>({ databaseUrl }: Services, use: (query: Query) => Promise<T>) => withClient(databaseUrl, use)
 
-/** Calls `use` with the embedded database in the directory, which no process serves. */
+/** Calls `use` with the embedded database in the directory, which no process may have open. */
 async function withDatabase<T>(dataDir: string, use: (query: Query) => Promise<T>): Promise<T> {
   const embedded = await startEmbedded(dataDir)
   try {

@@ -1,4 +1,4 @@
-// The faults: how each is injected, how long it lasts, and how it is undone. Each leaves the cluster as it was.
+// The faults: how each is injected, how long it lasts, and how it is undone. Each restores the cluster at its end.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -8,15 +8,15 @@ import { PAIR, type Cluster, type Member, type Services } from './cluster.ts'
 
 export type Fault = {
   name: string
-  /** What the fault acts on. Two faults of one target do not run at the same time. */
+  /** The part of the cluster that the fault affects. Two faults with the same target do not run at the same time. */
   target: 'server' | 'services'
   /** Injects the fault, waits, and undoes it. */
   run(cluster: Cluster, random: Random, seconds: number): Promise<void>
 }
 
-/** Seconds that most faults last, at least and less than. */
+/** Length of most faults, s: at least the first number, less than the second. */
 const LENGTH_S = [2, 6] as const
-/** Seconds that a long outage of Redis lasts. */
+/** Length of the long outage of Redis, s. */
 const LONG_OUTAGE_S = 60
 
 const onServer = (name: string, run: (member: Member, random: Random, cluster: Cluster) => Promise<void>): Fault => ({
@@ -139,7 +139,7 @@ export const faultsOf = ({ services }: Cluster): Fault[] => [
   ...(services && 'fill' in services.disk ? [diskFull] : []),
 ]
 
-/** The longest fault, which a long run injects once, at its start. */
+/** The longest fault. A run of at least LONG_RUN_S (run.ts) injects it once, at its start. */
 export const longOutage: Fault = {
   ...onServices(`Redis: SIGSTOP for ${LONG_OUTAGE_S} s`, pauseRedis),
   run: (cluster) => pauseRedis(cluster.services!, LONG_OUTAGE_S * 1_000),

@@ -22,9 +22,9 @@ export type Append = {
 /** A streaming turn that a client wrote. */
 export type Stream = Omit<Append, 'type' | 'audience'> & {
   type: 'stream'
-  /** Everything that the client sent, acknowledged or not, is in `text`; this much of it was acknowledged. */
+  /** Length of the acknowledged part of `text`, which also contains text that the client sent without an answer. */
   acknowledged: number
-  /** `committed` and `aborted` by an answer; `unknown` otherwise. */
+  /** `committed` or `aborted` if an answer said so; `unknown` otherwise. */
   end: 'committed' | 'aborted' | 'unknown'
 }
 

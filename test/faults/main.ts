@@ -2,8 +2,8 @@
 // of this checkout while it injects faults, and checks the answers to clients against the guarantees. On Postgres and
 // Redis it needs the variable SERVICES, which names a script that starts a pair of them and sends them signals; the
 // embedded database serves one process and gets half of the time. Prints the faults, the operations, the rules and the
-// violations. Fails on any violation. `--planted` instead plants one bug after another in the embedded database, those
-// whose names contain `words`, and fails unless each is found.
+// violations. Fails on any violation. `--planted` instead plants the bugs whose names contain `words` in the embedded
+// database, one after another, and fails unless each is found.
 
 import { parseArgs } from 'node:util'
 import { median, table } from '../bench/figures.ts'
@@ -25,7 +25,7 @@ const { values: options, positionals } = parseArgs({
 const seconds = Number(options.seconds ?? 600)
 const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 
-/** Validity of the clients' tokens, s: longer than a run, and than the servers' clocks differ. */
+/** Validity of the clients' tokens, s: longer than a run plus the difference between the servers' clocks. */
 const TOKEN_SECONDS = 86_400
 /** The only rule that a slow machine can break. */
 const RECOVERY = 'clients recover'
@@ -93,7 +93,7 @@ const env = {
 }
 const credentials = (tenant: string, actor: string) => ({ authorization: `Bearer ${tokens.get(`${tenant} ${actor}`)}` })
 
-/** Seconds for which a planted bug is looked for. */
+/** Length of the run for each planted bug, s. */
 const PLANTED_SECONDS = 5
 
 async function findPlanted(): Promise<boolean> {
@@ -130,7 +130,7 @@ async function run(): Promise<boolean> {
   return reports.length > 0 && reports.every(({ violations }) => violations.length === 0)
 }
 
-// Ends the servers too, which an exit of this process does.
+// The exit of this process also ends the servers.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
 console.log(`seed ${seed}, ${options.planted ? PLANTED_SECONDS : seconds} s`)
 process.exit((await (options.planted ? findPlanted() : run())) ? 0 : 1)

@@ -1,5 +1,5 @@
-// Bugs that a trigger plants in the database, to show that a run on a real server finds them. Each strikes a part of
-// the rows, chosen by a hash, as bugs do.
+// Bugs that a trigger plants in the database, to show that a run on a real server finds them. Each affects a part of
+// the rows, chosen by a hash, or all rows.
 
 /** A trigger on a table, which runs the body for one row of `every`. */
 const trigger = (table: string, event: 'INSERT' | 'UPDATE', every: number, key: string, body: string) => `

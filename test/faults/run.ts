@@ -22,7 +22,10 @@ const RECOVERY_MS = 60_000
 /** Length from which a run includes the long outage of Redis, s. */
 const LONG_RUN_S = 300
 
-/** A fault, or two at once, and the times after its end until a turn was acknowledged and every subscriber had it. */
+/**
+ * A fault, or two at once, and the times from its end until a turn of each conversation was acknowledged, and until
+ * every subscriber had received it, ms.
+ */
 export type Injected = { name: string; acknowledgedMs: number; deliveredMs: number }
 
 export type Report = {
@@ -30,9 +33,9 @@ export type Report = {
   injected: Injected[]
   operations: readonly Operation[]
   entries: number
-  /** What contradicts a guarantee, with the rule. */
+  /** The violations of guarantees, with their rules. */
   violations: { rule: string; detail: string }[]
-  /** Why a fault could not be injected. */
+  /** The reasons why faults could not be injected. */
   notes: string[]
 }
 
@@ -88,7 +91,7 @@ async function injectFaults(
   subscribers: readonly Subscriber[],
   { seconds, seed, log, recoveryMs = RECOVERY_MS }: Settings,
 ) {
-  // Apart from the clients' random choices, whose number depends on the time that requests take.
+  // A random source of its own: the number of the clients' random choices depends on the time that requests take.
   const random = createRandom(seed)
   const end = performance.now() + seconds * 1_000
   const all = shuffled(faultsOf(cluster), random)
@@ -120,7 +123,7 @@ async function injectFaults(
 const JOURNALS = `SELECT e.conversation_id AS conversation, e.seq, e.kind::text, e.turn_id AS "turnId", t.text,
     t.status::text, t.actor, t.audience, t.client_id AS "clientId"
   FROM entry e LEFT JOIN turn t ON t.id = e.turn_id ORDER BY 1, 2`
-/** The second check, which shares nothing with the first. */
+/** The second check, which is independent of the checker. */
 const WITNESS = `SELECT conversation_id || ': ' || count(*) || ' entries, last seq ' || max(seq) AS detail
     FROM entry GROUP BY conversation_id HAVING count(*) <> max(seq)
   UNION ALL SELECT j.conversation_id || ': the journal ends at ' || last_seq FROM journal j
@@ -140,7 +143,7 @@ async function readJournals(query: Query): Promise<Journals> {
   return journals
 }
 
-/** Waits until every subscriber has the last entry of its view, and a moment longer for entries that come twice. */
+/** Waits until every subscriber has the last entry of its view, and another 0.5 s for entries that arrive twice. */
 async function catchUp(subscribers: readonly Subscriber[], expected: ReadonlyMap<string, number>, recoveryMs: number) {
   const end = performance.now() + recoveryMs
   const isBehind = ({ subscription, last }: Subscriber) => last() < (expected.get(subscription.conversation) ?? 0)
@@ -151,7 +154,7 @@ async function catchUp(subscribers: readonly Subscriber[], expected: ReadonlyMap
 export type Settings = {
   store: string
   seconds: number
-  /** Determines the faults, and what each client chooses next. */
+  /** Seed of the faults and of the clients' random choices. */
   seed: number
   log: (line: string) => void
   /** Variables of the servers. */

@@ -1,4 +1,4 @@
-// API keys in the API: the mutations and their errors, the list, and what `viewer` says about a credential.
+// API keys in the API: the mutations and their errors, the list, and the fields of `viewer` that describe a credential.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createApiKey } from '../../src/domain/api-key/api-key.ts'
@@ -31,7 +31,7 @@ describe.each(backends)('API keys over GraphQL on $name', (backend) => {
     return Object.values(body.data)[0] as any
   }
 
-  it('authenticate whom they were created for, with what they permit', async () => {
+  it('authenticate the actor that they were created for, with their rights and conversations', async () => {
     const conversation = await server.tenant().newConversation()
     const expiresAt = new Date(Date.now() + 60_000).toISOString()
     const input = { name: 'robot', actor: 'bot', kind: 'TOOL', rights: ['READ', 'ACT_AS'], expiresAt }

@@ -1,6 +1,6 @@
-// `as` names the actor of a whole operation: every root field with a view accepts it, except `node`, and the fields below
-// inherit it. An unknown actor fails with one error, except in mutations that may introduce an actor. A new root field or
-// mutation fails here until it accepts `as`.
+// `as` names the actor of a whole operation: every root field with a view accepts it, except `node`, and the fields
+// below inherit it. An unknown actor fails with UNKNOWN_ACTOR, except in mutations that may introduce an actor. A new
+// root field or mutation fails this test until it accepts `as`.
 
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -28,9 +28,9 @@ const WITHOUT_VIEW = new Set([
   'verifyAuditLog',
   'verifyErasureReceipt',
 ])
-/** Relay requires `id` to be the only argument of `node`, which is answered in the view that other fields name. */
+/** The field with a view but without `as`: Relay requires `id` to be its only argument. Its view is the operation's. */
 const ONLY_ID = 'node'
-/** Mutations by which a new actor may become known. */
+/** Mutations that may introduce an actor who is not known yet. */
 const INTRODUCING = new Set(['appendTurn', 'appendTurns', 'createConversation', 'openTurn', 'runTurn'])
 /** Mutations whose input has an `actor` other than the author: the key's actor, the agent or the participant. */
 const ABOUT_ACTORS = new Set(['createApiKey', 'removeParticipant', 'runTurn', 'updateParticipant'])
@@ -241,12 +241,12 @@ describe.each(backends)('as, on $name', (backend) => {
       { message: expect.stringContaining('"nobody", given as `as`'), extensions: { code: 'UNKNOWN_ACTOR' } },
     ]
 
-    it.each(READS.map(({ name }) => name))('is refused by %s', async (name) => {
+    it.each(READS.map(({ name }) => name))('is rejected by the read %s', async (name) => {
       expect(await failure(documentOf(name, CASES[name]!(ids)[0]), { as: 'nobody' })).toEqual(unknown)
     })
 
     const strict = fieldsOf('Mutation').filter(({ name }) => !INTRODUCING.has(name))
-    it.each(strict.map(({ name }) => name))('is refused by %s', async (name) => {
+    it.each(strict.map(({ name }) => name))('is rejected by the mutation %s', async (name) => {
       const type = `${name[0]!.toUpperCase()}${name.slice(1)}Input!`
       const document = `mutation ($input: ${type}) { ${name}(input: $input) { __typename } }`
       expect(await failure(document, { input: { as: 'nobody' } })).toEqual(unknown)
@@ -263,7 +263,7 @@ describe.each(backends)('as, on $name', (backend) => {
         'openTurn',
         (conversationId, actor) => ({ conversationId, as: actor, turn: { role: 'USER' }, writerToken: WRITER }),
       ],
-    ])('becomes known by %s', async (verb, input) => {
+    ])('is introduced by the mutation %s', async (verb, input) => {
       const actor = `new-${randomUUID()}`
       const viewer = 'query ($as: String) { viewer(as: $as) { actor } }'
       expect(await failure(viewer, { as: actor })).toMatchObject([{ extensions: { code: 'UNKNOWN_ACTOR' } }])
@@ -271,7 +271,7 @@ describe.each(backends)('as, on $name', (backend) => {
       expect(await gateway(viewer, { as: actor })).toEqual({ viewer: { actor } })
     })
 
-    it('may be the actor of the request, which needs no check', async () => {
+    it('is accepted if it is the actor of the request', async () => {
       const { viewer, conversations } = await as('somebody')(
         '{ viewer(as: "somebody") { actor } conversations { nodes { id } } }',
       )
@@ -279,7 +279,7 @@ describe.each(backends)('as, on $name', (backend) => {
       expect(conversations.nodes.length).toBeGreaterThan(0)
     })
 
-    it('is not known from another tenant', async () => {
+    it('is rejected even if another tenant knows it', async () => {
       await createConversation(clients.deps, { tenant: 'other', actor: 'foreign' }, {})
       expect(await failure('{ viewer(as: "foreign") { actor } }')).toMatchObject([
         { extensions: { code: 'UNKNOWN_ACTOR' } },
@@ -288,7 +288,7 @@ describe.each(backends)('as, on $name', (backend) => {
   })
 
   it.each(['', '\0', 'x'.repeat(201)])(
-    'is refused with the path for an invalid name, also of a new actor (%j)',
+    'fails with INVALID_INPUT for an invalid name, also in a mutation that may introduce an actor (%j)',
     async (name) => {
       const invalid = [
         { extensions: { code: 'INVALID_INPUT', issues: [{ path: ['as'], message: expect.any(String) }] } },
@@ -299,7 +299,7 @@ describe.each(backends)('as, on $name', (backend) => {
     },
   )
 
-  it('must be the same for all root fields, and nothing is executed otherwise', async () => {
+  it('must name the same actor in all root fields; otherwise nothing is executed', async () => {
     const [error] = await failure(
       'mutation { a: createConversation(input: { key: "mixed", as: "bob" }) { __typename } b: createConversation(input: { as: "cy" }) { __typename } }',
     )

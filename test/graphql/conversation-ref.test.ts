@@ -78,7 +78,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
     expect(await mutate('appendTurn', { conversationKey: 'unknown', turn })).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('is found by its key by the actor for whom the call is made, not by others', async () => {
+  it('is found by its key in the view of `as`, not in the view of the authenticated actor', async () => {
     await clients.newConversation(['ada', 'bob'], { key: 'closed', visibility: 'MEMBERS' })
     const call = (actor: string) => ({ conversationKey: 'closed', turn, as: actor })
     expect((await mutate('appendTurn', call('bob'), 'gateway')).__typename).toBe('AppendTurnPayload')

@@ -1,5 +1,5 @@
-// Operations on conversations as clients send them, on real databases. Covers the additions of the schema; test/domain
-// covers the rest.
+// Operations on conversations as clients send them, on real databases. Checks the fields and arguments of the schema;
+// test/domain checks the verbs that they call.
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
@@ -108,7 +108,7 @@ describe.each(backends)('operations on $name', (backend) => {
       ])
     })
 
-    it('keep omitted fields in an update, clear null fields, and count the turns in the view of the viewer', async () => {
+    it('keep omitted fields in an update, clear null fields, and count only turns that the viewer sees', async () => {
       const conversationId = await makeConversation(BOTH, { title: 'old', systemPrompt: 'stays' })
       await append(conversationId, 'for all of them')
       await append(conversationId, 'for bob', { audience: ['bob'] })

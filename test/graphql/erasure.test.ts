@@ -30,7 +30,7 @@ describe.each(backends)('erasure in the API on $name', (backend) => {
     expect(await as('ada')(verify, { d: `${document} `, s: signature })).toEqual({ verifyErasureReceipt: false })
   })
 
-  it('erases a user, whose erasure can be read again', async () => {
+  it('erases a user, and returns the erasure again by its id', async () => {
     const conversationId = await newConversation(['ada', 'bob'])
     await append(conversationId, 'secret')
     const { erasure } = await mutate('eraseUser', { userId: 'ada' }, `erasure { id createdAt ${RECEIPT} }`)
@@ -44,7 +44,7 @@ describe.each(backends)('erasure in the API on $name', (backend) => {
     }
   })
 
-  it('holds a conversation, given by its key', async () => {
+  it('sets a legal hold on a conversation by its key, which prevents its deletion', async () => {
     const conversationId = await newConversation(['ada'], { key: 'held' })
     const held = await mutate('setLegalHold', { conversationKey: 'held', legalHold: true }, 'legalHold changed')
     expect(held).toMatchObject({ legalHold: true, changed: true })
@@ -57,7 +57,7 @@ describe.each(backends)('erasure in the API on $name', (backend) => {
     expect(await mutate('setLegalHold', { legalHold: true }, 'changed')).toMatchObject({ code: 'INVALID_INPUT' })
   })
 
-  it('sets retention and expiry, by the tenant and by the conversation', async () => {
+  it('sets the retention and expiry of a tenant and of a conversation, and deletes expired conversations', async () => {
     const settings = await mutate(
       'updateTenantSettings',
       { retention: 'AUDIT_ONLY', ttlSeconds: 3600 },

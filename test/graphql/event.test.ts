@@ -119,7 +119,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     for (const following of followers) await following.return?.()
   })
 
-  it('return as superseded the version that the viewer saw last, not one written in their absence', async () => {
+  it('return the superseded version that the viewer saw last, not a version written in their absence', async () => {
     const conversationId = await makeConversation(BOTH)
     const first = await append(conversationId, 'first')
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
@@ -134,7 +134,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect(await superseded('bob')).toMatchObject({ seq, turn: { text: 'first', supersededBy: by }, by })
   })
 
-  it('keep facts that were recorded again in another conversation by the time of delivery', async () => {
+  it('deliver a fact even if it is recorded again in another conversation before the delivery', async () => {
     const [conversationId, other] = [await makeConversation(BOTH), await makeConversation(BOTH)]
     const following = await follow(
       'bob',
@@ -161,7 +161,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     await following.return?.()
   })
 
-  it('are limited to the selected types, whose names are those of the event types', async () => {
+  it('are limited to the selected types, which have the names of the event types', async () => {
     const conversationId = await makeConversation(BOTH)
     await append(conversationId, 'one')
     await write(`updateConversation(input: { conversationId: "${conversationId}", title: "Hall" })`)
@@ -182,7 +182,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     )
   })
 
-  it('show the open turn of a delta as it is now, in the view of each reader, with one read for a shared rendering', async () => {
+  it('return the current text in the turn of a delta, with one read, and only if the turn is selected', async () => {
     const conversationId = await makeConversation(BOTH)
     const token = `writerToken: "${WRITER}"`
     const opening = `openTurn(input: { ${token}, conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
@@ -211,7 +211,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect([await reads('turn { text }'), await reads('')]).toEqual([1, 0])
   })
 
-  it('follow a conversation by its key in place of its id, in the view of `as`', async () => {
+  it('follow a conversation by its key instead of its id, in the view of `as`', async () => {
     const conversationId = await makeConversation(BOTH, { key: 'followed', visibility: 'MEMBERS' })
     const byKey = `subscription ($id: ID, $key: String, $as: String) {
       conversationEvents(conversationId: $id, conversationKey: $key, as: $as, afterSeq: 0) { conversationId seq }

@@ -136,7 +136,7 @@ describe.each(backends)('facts on $name', (backend) => {
     await expect(page({ first: 1000 })).rejects.toThrow('it must be 0 to 200')
   })
 
-  it("have in saidBy the less trusted kind of the source turn's actor and the recording actor", async () => {
+  it("return in saidBy the less trusted kind of the source turn's actor and the recording actor", async () => {
     const conversationId = await clients.newConversation([], {
       participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
     })
@@ -219,7 +219,7 @@ describe.each(backends)('facts on $name', (backend) => {
       await ada(RETRACT, { input: { factId: edges.find(({ node }: Answer) => node.object === 'thing 2').node.id } })
     })
 
-    it('are returned from the other end, page by page', async () => {
+    it('are returned backwards, page by page', async () => {
       const filter = { userId: 'lister', includeSuperseded: true }
       const last = await list({ filter, last: 2 })
       expect(objects(last)).toEqual(['thing 2', 'thing 1'])

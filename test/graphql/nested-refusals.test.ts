@@ -1,4 +1,4 @@
-// What a credential is refused below a root field is in the audit log.
+// A read below a root field that a credential may not make is recorded in the audit log.
 
 import { describe, expect, it } from 'vitest'
 import { createApiKey } from '../../src/domain/api-key/api-key.ts'
@@ -10,7 +10,7 @@ import { useServer } from '../support/server.ts'
 describe.each(backends)('the audit log of a server on $name', (backend) => {
   const server = useServer(backend, { AUTH_MODE: 'keys' })
 
-  it('names the verb, the field and the right, and neither aliases nor arguments', async () => {
+  it('records a refused read below a root field: its verb, field and right, but no alias or argument', async () => {
     const admin = { tenant: 'acme', actor: 'admin' }
     const { token } = await createApiKey(server.deps, admin, { name: 'writer', actor: 'una', rights: ['write'] })
     const { conversation } = await createConversation(server.deps, admin, { participants: [{ actor: 'una' }] })

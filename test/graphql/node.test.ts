@@ -47,20 +47,20 @@ describe.each(backends)('an object on $name', (backend) => {
     for (const object of objects) {
       expect(await ada('query ($id: ID!) { node(id: $id) { __typename id } }', object)).toEqual({ node: object })
     }
-    // Tests of their own: profile.test.ts, job.test.ts, api-key.test.ts, run.test.ts, approval.test.ts.
+    // profile.test.ts, job.test.ts, api-key.test.ts, run.test.ts and approval.test.ts read these by their ids.
     const others = ['UserProfile', 'Job', 'ApiKey', 'Run', 'Approval']
     const types = schema.getPossibleTypes(schema.getType('Node') as GraphQLInterfaceType).map(String)
     expect(new Set([...objects.map(({ __typename }) => __typename), ...others])).toEqual(new Set(types))
   })
 
-  it('is null if it does not exist, in its place among others', async () => {
+  it('is null at its index in the list if it does not exist', async () => {
     const conversationId = await clients.newConversation(['ada'])
     expect(await ada(NODES, { ids: ['nonsense', conversationId, 'view_YQ.YQ'] })).toEqual({
       nodes: [null, { __typename: 'Conversation', id: conversationId }, null],
     })
   })
 
-  it('is one of at most 100', async () => {
+  it('cannot be requested together with more than 99 other ids', async () => {
     const [error] = await clients.failure(NODES, { ids: Array.from({ length: 101 }, () => 'x') })
     expect(error).toMatchObject({
       extensions: { code: 'INVALID_INPUT' },

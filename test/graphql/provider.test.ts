@@ -1,4 +1,4 @@
-// The chat providers through the API: what it shows of them, and to whom.
+// The chat providers through the API: the fields that it returns, and the right that it needs.
 
 import { describe, expect, it } from 'vitest'
 import { embedded } from '../support/backend.ts'

@@ -38,7 +38,7 @@ describe('the description of each root field', () => {
     }
   })
 
-  it('states what parts of the input need', () => {
+  it('states the rights that parts of the input need', () => {
     expect(fields.find(({ name }) => name === 'appendTurn')!.description).toContain(
       'A call with `role: SYSTEM` must come from the owner or an administrator of the conversation, or needs the right '
         + '`manage`.',
@@ -110,7 +110,7 @@ describe.each(backends)('a credential, on $name', (backend) => {
     expect(data.appendTurn.turn.text).toBe('done')
   })
 
-  it('that is limited to some conversations finds nothing else, by id, by key, or below another object', async () => {
+  it('that is limited to some conversations finds no other conversation, by id, by key or in a list', async () => {
     const [inside, outside] = [
       await newConversation(['bot'], { key: 'in' }),
       await newConversation(['bot'], { key: 'out' }),
@@ -139,7 +139,7 @@ describe.each(backends)('a credential, on $name', (backend) => {
     expect(inbox.errors).toMatchObject([{ extensions: { code: 'NOT_ALLOWED' } }])
   })
 
-  it('is recorded in the audit log with what it was refused, and what it did as another actor', async () => {
+  it('is recorded in the audit log with its refused operations and its operations as another actor', async () => {
     const conversationId = await newConversation(['eve'])
     const eve = withRights('eve', 'read', 'act-as')
     await answerTo(
@@ -166,7 +166,7 @@ describe.each(backends)('a credential, on $name', (backend) => {
     expect(JSON.stringify(lines)).not.toContain('canary')
   })
 
-  it('of an agent makes it a participant of its own kind', async () => {
+  it('of an agent makes its actor a participant of kind AGENT', async () => {
     const { data } = await answerTo(
       withRights('bot', 'read', 'write'),
       `mutation { createConversation(input: { visibility: MEMBERS }) {

@@ -4,7 +4,7 @@ import { parse, type OperationDefinitionNode } from 'graphql'
 import { expect, it } from 'vitest'
 import { rootFields } from '../../src/graphql/root-fields.ts'
 
-it('are found in fragments as well, in the order of the document', () => {
+it('root fields are found in fragments as well, in the order of the document', () => {
   const document = parse(
     '{ viewer { actor } a: viewer { actor } ... { jobs { id } } ...F } fragment F on Query { jobs { id } ...G } fragment G on Query { embedding { done } }',
   )

@@ -59,7 +59,7 @@ describe.each(backends)('runs on $name', (backend) => {
     expect(node).toEqual({ __typename: 'Run', id: run.id })
   })
 
-  it('of a private turn are hidden from others, with their tokens', async () => {
+  it('of a private turn are hidden from others, and so are their tokens', async () => {
     const conversationId = await newConversation(['ada', 'bob', 'bot'])
     const turns = [{ role: 'USER', content: 'Psst', audience: ['bot'] }]
     const { runTurn } = await ada(RUN_TURN, input(conversationId, { turns }))
@@ -84,7 +84,7 @@ describe.each(backends)('runs on $name', (backend) => {
     await events.return?.()
   })
 
-  it('are in the events of the conversation, in order', async () => {
+  it('send events to subscribers of the conversation, in order', async () => {
     const conversationId = await newConversation(['ada', 'bot'])
     await ada(RUN_TURN, input(conversationId))
     const events = await follow(
@@ -123,7 +123,7 @@ describe.each(backends)('runs on $name', (backend) => {
     expect(last.runEvents).toEqual({ state: 'COMPLETED', calls: [{ errorCode: null }], tokenUsage: { total: 15 } })
   })
 
-  it('that do not exist fail with typed errors', async () => {
+  it('fail with NOT_FOUND for an unknown agent, provider or run id', async () => {
     const conversationId = await newConversation(['ada', 'bot'])
     for (const more of [{ actor: 'nobody' }, { provider: 'nothing' }]) {
       const { runTurn } = await ada(RUN_TURN, input(conversationId, more))

@@ -1,4 +1,5 @@
-// The marks of fields that are equal for a class of viewers, and the check of selections by these marks.
+// The marks of fields that have the same value for all viewers of a view class, and the check of selections by these
+// marks.
 
 import {
   buildSchema,
@@ -105,7 +106,7 @@ describe('sharingOf', () => {
 })
 
 describe('selectsOnlyShareable', () => {
-  it('is true for selections with equal results for a class of viewers', () => {
+  it('is true for selections with equal results for all viewers of a view class', () => {
     expect(isShared(following('__typename seq at'))).toBe(true)
     expect(
       isShared(

@@ -307,7 +307,7 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(pages).toEqual([['5 edited', '6', '7', '8'], ['1', '2', '3', '4'], []])
   })
 
-  it('have a position and a version, and lead to their other versions', async () => {
+  it('have a position and a version, and return their previous and next versions', async () => {
     const conversationId = await makeConversation()
     const first = await appendText(conversationId, 'v1')
     const other = await appendText(conversationId, 'other')
@@ -360,7 +360,7 @@ describe.each(backends)('turns on $name', (backend) => {
     ])
   })
 
-  it('lead to their author, present or not', async () => {
+  it('return their author, even after the author left', async () => {
     const { createConversation } = await ada(`mutation { createConversation(input: {
       participants: [{ actor: "ada", displayName: "Ada L." }, { actor: "bob" }]
     }) { ... on CreateConversationPayload { conversation { id } } } }`)

@@ -46,7 +46,7 @@ describe.each(backends)('the turns of one conversation on $name', (backend) => {
       'an inline fragment',
       'conversation(id: $id) { ... on Conversation { turns(last: 2) { edges { node { text } } } } }',
     ],
-  ])('are read in one batch with it if they are selected by %s', async (_, selection) => {
+  ])('are read in one batch with the conversation if they are selected by %s', async (_, selection) => {
     const id = await makeConversation()
     const fragment = selection.includes('...Chat')
       ? 'fragment Chat on Conversation { turns(last: 2) { edges { node { text } } } }'
@@ -66,7 +66,7 @@ describe.each(backends)('the turns of one conversation on $name', (backend) => {
     'last: 50, filter: { sinceSeq: 4 }',
     'last: 50, includeSuperseded: true',
     'filter: { createdBefore: "2020-01-01T00:00:00Z" }',
-  ])('are equal to those that are read after it: turns(%s)', async (args) => {
+  ])('are equal to turns that are read after the conversation: turns(%s)', async (args) => {
     const id = await makeConversation()
     for (const actor of ['ada', 'bob', 'zoe']) {
       const ask = async (selection: string) =>
@@ -78,7 +78,7 @@ describe.each(backends)('the turns of one conversation on $name', (backend) => {
     }
   })
 
-  it('follow a cursor', async () => {
+  it('start after a cursor', async () => {
     const id = await makeConversation()
     const read = async (after: string | null) =>
       (
@@ -112,7 +112,7 @@ describe.each(backends)('the turns of one conversation on $name', (backend) => {
     expect(batches).toEqual(['read-conversation'])
   })
 
-  it('of an unknown conversation are not an error', async () => {
+  it('cause no error if the conversation is unknown', async () => {
     const { data } = await batchesOf(
       'query ($id: ID!) { conversation(id: $id) { turns(last: 2) { edges { cursor } } } }',
       { id: 'conv_unknown' },

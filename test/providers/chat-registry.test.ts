@@ -1,4 +1,4 @@
-// The registry of chat providers: configured and given ones, their models, their names, and their end.
+// The registry of chat providers, created from settings or passed by the application: models, names and closing.
 
 import { describe, expect, it } from 'vitest'
 import { createEchoProvider } from '../../src/providers/echo/provider.ts'
@@ -30,7 +30,7 @@ describe('createProviders', () => {
     expect(providers.get('constructor')).toBeNull()
   })
 
-  it('closes the providers that it made, and no others', async () => {
+  it('closes only the providers that it created', async () => {
     const own = createEchoProvider()
     const providers = await createProviders({ echo: { kind: 'echo' } }, { own })
     await providers.close()
@@ -38,7 +38,7 @@ describe('createProviders', () => {
     expect(await own.complete(call('own'))).toMatchObject({ finishReason: 'stop' })
   })
 
-  it('passes the settings: the server of openai, and the permission of echo to end the process', async () => {
+  it('passes on the settings: the URL and key of openai, and whether echo may end the process', async () => {
     const model = await createFakeModel()
     const providers = await createProviders({
       one: { ...openai, baseUrl: model.url, apiKey: 'sk-1', stallMs: 2_000 },

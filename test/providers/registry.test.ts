@@ -175,7 +175,7 @@ describe('findEmbedder', () => {
 })
 
 describe('summarizers', () => {
-  it('are the built-in one and the configured one, which is the default', async () => {
+  it('are the built-in one and the configured one, and the configured one is the default', async () => {
     const resources = { words: fakeEmbedder(), tokens }
     const alone = await createSummarizers({ kind: 'extractive' }, resources)
     expect([...alone.byModel.keys()]).toEqual(['extractive'])
@@ -194,7 +194,7 @@ describe('summarizers', () => {
 })
 
 describe('fact services', () => {
-  it('are only the rules by default, which stop working after close', async () => {
+  it('are only the rules by default, and reject calls after close', async () => {
     const { extractor, judge, profileWriter, close } = await createFactServices(
       { kind: 'rules' },
       { words: fakeEmbedder(), tokens },

@@ -1,4 +1,4 @@
-// The hooks as a server renders them. test/client-bundle.test.ts runs them in a browser.
+// The hooks in server-side rendering. test/client-bundle.test.ts runs them in a browser.
 
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
@@ -17,11 +17,11 @@ function Chat() {
   return createElement('p', null, `${status}, ${turns.length} turns, ${unreadCount} unread`)
 }
 
-it('render the state before the first read, without a request', () => {
+it('the hooks render the state before the first read, without a request', () => {
   const page = createElement(ColloquyProvider, { client }, createElement(Chat))
   expect(renderToString(page)).toBe('<p>loading, 0 turns, 0 unread</p>')
 })
 
-it('fail outside of a ColloquyProvider, with the next step', () => {
+it('the hooks fail outside of a ColloquyProvider, with an error that names the component to add', () => {
   expect(() => renderToString(createElement(Chat))).toThrow('Render a ColloquyProvider with a client')
 })

@@ -68,7 +68,7 @@ describe.runIf(isLong).each(everyBackend)('a run that waits for approval, on $na
     const [tea, gold] = waiting.approvals.nodes as [{ id: string }, { id: string }]
     const stateOf = async () => (await run(server, READ, { id: conversationId })).runs.nodes[0].state
 
-    // Killed before the decisions, between them, and right after the last one.
+    // The server is killed before the decisions, between them, and right after the last one.
     await server.kill()
     await server.start()
     expect(await stateOf()).toBe('WAITING_FOR_APPROVAL')

@@ -1,5 +1,5 @@
-// The same three programs with the client of the package and with a bare client of graphql-ws: both do the same, and
-// docs/client.md shows how many lines each takes.
+// The same three programs, written with the client of the package and with a bare client of graphql-ws: both versions
+// must give the same results, and docs/client.md shows the number of lines of each.
 
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +28,7 @@ const PROGRAMS: [program: string, byHand: string[]][] = [
   ['handover', ['connection', 'agent', 'handover']],
 ]
 
-it('docs/client.md shows the number of lines', () => {
+it('docs/client.md shows the number of lines of each program', () => {
   const { text } = readDocument('docs/client.md')
   const rows = PROGRAMS.map(([program, byHand]) => {
     const lines = linesOf(...byHand.map((name) => `${name}.graphql-ws`))
@@ -37,7 +37,7 @@ it('docs/client.md shows the number of lines', () => {
   expect(rows.filter((row) => !text.includes(row))).toEqual([])
 })
 
-describe('both programs', () => {
+describe('the programs', () => {
   const server = useServer(embedded)
   const closing: (() => unknown)[] = []
   afterEach(async () => {
@@ -98,7 +98,7 @@ describe('both programs', () => {
   it.each([
     ['the client', handoverByClient],
     ['graphql-ws', handoverByHand],
-  ])('hand over, with %s', async (_, { startBoth }) => {
+  ])('hand a question over to another agent, with %s', async (_, { startBoth }) => {
     const { ada, options, lines } = await start('planner', 'researcher')
     void startBoth(options, stopping())
     await ada.append('@planner when is high tide?')

@@ -1,5 +1,5 @@
-// Markers in every text argument of every operation, in tokens and in what providers answer must not appear in the log,
-// in metrics, in jobs, or on Redis other than in the deltas of turns without an audience. The operations are generated
+// Markers in every text argument of every operation, in tokens and in the answers of providers must not appear in the
+// log, in metrics or in jobs; on Redis, only in the deltas of turns without an audience. The operations are generated
 // from the schema, and run on real server processes at LOG_LEVEL=trace: once with working providers, once with
 // providers that fail and quote the request.
 
@@ -45,7 +45,7 @@ const HEADERS = {
   cookie: `session=${TOKEN}`,
 }
 
-/** Threshold of the jobs in the background, which take most of the time. */
+/** Number of turns after which a background job runs. Higher without LONG, because these jobs take most of the time. */
 const EVERY_N = isLong ? '1' : '4'
 
 /** A vector in a line of text: six decimal fractions in a row. */
@@ -79,8 +79,8 @@ async function startQuotingProvider(): Promise<{ url: string; server: Server; re
 }
 
 /**
- * The calls of a field to send: all in the exhaustive run. Otherwise only a plain call of the operations that need new
- * objects each time; and in the short run a part of the others, the plain call first.
+ * The calls of a field to send: all with LONG=2. Otherwise only the plain call of operations that need new objects for
+ * each call, and without LONG a fifth of the calls of other operations, the plain call first.
  */
 function sampleOf(field: RootField): string[][] {
   const choices = choicesOf(field)
@@ -93,7 +93,7 @@ function sampleOf(field: RootField): string[][] {
 async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; tokens: string[] }> {
   const succeeded = new Set<string>()
   const tokens: string[] = []
-  /** Creates an API key, and returns its id. Its token must be found nowhere. */
+  /** Creates an API key, and returns its id. Its token must not appear in any output. */
   async function createKey(ids: Ids): Promise<string> {
     const field = fields.find(({ name }) => name === 'Mutation.createApiKey')!
     const variables = field.variables([], valuesOf(schema, field, ids, `${TEXT}${randomUUID()}`, WRITER_TOKEN))
@@ -141,8 +141,8 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
       if (field.name === 'Mutation.eraseUser') await erased(body.data?.eraseUser?.EraseUserPayload_erasure?.id)
     }
   }
-  // Work in the background may have delayed or changed something, and some calls succeed only with arguments that were
-  // not in the sample, so the calls of a field are repeated until one succeeds.
+  // Background work may have delayed a call or changed its objects, and some calls succeed only with arguments that
+  // were not in the sample, so the calls of a field are repeated until one succeeds.
   for (const field of fields.filter(({ name, kind }) => kind !== 'subscription' && !succeeded.has(name))) {
     ids = { ...(await create(TEXT)), apiKey: await createKey(ids) }
     const values = valuesOf(schema, field, ids, TEXT, WRITER_TOKEN)
@@ -172,7 +172,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
       )
     }
     for (const until = Date.now() + PATIENCE_MS; !isFollowed && Date.now() < until;) {
-      // An inbox delivers what others write.
+      // An inbox delivers changes by other actors.
       await createObjects(server, { ...HEADERS, 'x-actor': 'bob' }, TEXT, WRITER_TOKEN)
       await sleep(1_000)
     }
@@ -219,7 +219,7 @@ async function sendGarbage({ url }: DrivenServer): Promise<void> {
 const linesWith = (text: string, markers: readonly string[]) =>
   text.split('\n').filter((line) => markers.some((each) => line.includes(each)))
 
-describe.each(backends)('no output contains what clients sent, $name', { timeout: 300_000 }, (backend) => {
+describe.each(backends)('no marker appears on $name,', { timeout: 300_000 }, (backend) => {
   let opened: Opened | null = null
   let storage: Record<string, string>
   const redisLines: string[] = []
@@ -259,7 +259,7 @@ describe.each(backends)('no output contains what clients sent, $name', { timeout
     ...(backend.name === 'embedded' ? { DATA_DIR: await newDataDir() } : storage),
   })
 
-  it('with working providers, although every operation succeeds once', async () => {
+  it('in the log or metrics, with working providers, after every operation succeeded', async () => {
     const server = await startDrivenServer(await settings())
     undo.push(() => server.stop())
     const { succeeded, tokens } = await drive(server)
@@ -269,7 +269,7 @@ describe.each(backends)('no output contains what clients sent, $name', { timeout
   })
 
   if (isLong) {
-    it('with providers that fail and quote the request', async () => {
+    it('in the log or metrics, with providers that fail and quote the request', async () => {
       const provider = await startQuotingProvider()
       undo.push(() => Promise.resolve(provider.server.close()))
       const server = await startDrivenServer({
@@ -283,14 +283,14 @@ describe.each(backends)('no output contains what clients sent, $name', { timeout
       undo.push(() => server.stop())
       const { tokens } = await drive(server)
       expect(provider.requests()).toBeGreaterThan(20)
-      // Without this, the log would be clean because nothing was logged.
+      // Checks that failures were logged.
       expect(server.output()).toContain('could not')
       await check(server, tokens)
     })
   }
 
   if (backend.name !== 'embedded') {
-    it('in jobs', async () => {
+    it('in stored jobs', async () => {
       const client = new pg.Client(opened!.url)
       await client.connect()
       const { rows: tables } = await client.query<{ name: string }>(

@@ -15,7 +15,7 @@ import { startCheckout, type ServerProcess } from '../bench/process.ts'
 const { SERVICES } = process.env
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const NAME = 'compose'
-const services = async (verb: string) => (await promisify(execFile)(SERVICES!, [verb, NAME])).stdout
+const services = async (action: string) => (await promisify(execFile)(SERVICES!, [action, NAME])).stdout
 
 const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))
 const secret = (name: string) => readFileSync(join(directory, name), 'utf8').trim()

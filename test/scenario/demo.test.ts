@@ -53,7 +53,7 @@ describe.each(backends)('the demo on $name', (backend) => {
     expect(Number(/(\d+) characters were missed/.exec(result.out)?.[1])).toBeGreaterThan(0)
   })
 
-  it('prints what each participant saw: the researcher nothing of the private turns', () => {
+  it('prints the turns that each participant saw, without the private turns for the researcher', () => {
     const lines = result.out.split('\n')
     expect(lines.find((line) => line.includes(`"${SECRET}" in their data`))).toMatch(/yes +no$/)
     const rows = lines

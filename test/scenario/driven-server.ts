@@ -104,7 +104,7 @@ export type Ids = {
   apiKey?: string
 }
 
-/** Fields that end or delete what they are about, so that each call needs objects of its own. */
+/** Fields that end or delete their object, so that each call needs a new object. */
 export const ENDING = new Set([
   'Mutation.abortTurn',
   'Mutation.cancelRun',
@@ -121,7 +121,7 @@ const OF_OPEN_TURNS = new Set(['Mutation.abortTurn', 'Mutation.appendDelta', 'Mu
 
 /** Names of leaves that contain the name of an actor or user. */
 const ACTORS = new Set(['actor', 'actors', 'as', 'audience', 'userId', 'owner', 'participant', 'filterParticipants'])
-/** Values of numbers for which 1 is of no use. */
+/** Values of number arguments for which 1 is unsuitable. */
 const NUMBERS: Record<string, number> = {
   // A shorter time would delete conversations while they are used.
   ttlSeconds: 86_400,

@@ -102,7 +102,7 @@ async function derive(
   await run(server, 'refreshUserProfile', { userId: user }, '__typename', user)
 }
 
-/** Reads the conversation in every way that a process remembers something of. */
+/** Reads the conversation through the operations whose data a process caches. */
 async function read(server: DrivenServer, conversationId: string, user: string): Promise<string> {
   const answers = [
     await ask(
@@ -143,7 +143,7 @@ async function read(server: DrivenServer, conversationId: string, user: string):
 const postgres = backends.find(({ name }) => name !== 'embedded')
 
 describe.skipIf(!isLong || !postgres)(
-  'after an erasure on Postgres, nothing of it is left',
+  'after an erasure on Postgres, no erased text is left',
   { timeout: 300_000 },
   () => {
     const backend = postgres!
@@ -259,7 +259,7 @@ describe.skipIf(!isLong || !postgres)(
       await expect.poll(tables, { timeout: GONE_MS, interval: 1_000 }).toEqual([])
       expect(await keysOnRedis()).toEqual([])
       expect(logged()).toEqual([])
-      // The key shows that the search finds what is there.
+      // Finding the key shows that the search works.
       const found = async () => Object.entries(await inspector.search([...ALL, INTEGRITY_KEY]))
       await expect
         .poll(found, { timeout: GONE_MS, interval: 1_000 })

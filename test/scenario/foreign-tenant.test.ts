@@ -69,7 +69,7 @@ const variants = backends.flatMap((backend) =>
 
 describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
   const world = useWorld(backend)
-  // Embedding runs in the background, and locks the turns that it writes vectors of.
+  // Embedding runs in the background, and locks the turns whose vectors it writes.
   beforeAll(async () => {
     await world.deps.embedding.stop()
     await world.deps.factEmbedding.stop()
@@ -105,7 +105,7 @@ describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
     },
   )
 
-  it('of participants in the audience of a rejected call are not marked as addressed', async () => {
+  it('of actors in the audience of a rejected call are not marked as addressed', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     const before = await sql(world.deps.pool).query('SELECT * FROM participant WHERE conversation_id = $1', [

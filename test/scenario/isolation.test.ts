@@ -1,7 +1,7 @@
 // Every operation of the schema, with every id argument, sent by an actor of another tenant and by an outsider of a
 // MEMBERS conversation, over HTTP, WebSocket and Server-Sent Events: the answer contains nothing of the objects, equals
 // the answer for ids that do not exist, and changes no row of the tenant. The operations are generated from the schema;
-// outsider.test.ts and foreign-tenant.test.ts have cases for what cannot be generated.
+// outsider.test.ts and foreign-tenant.test.ts have the cases that cannot be generated.
 //
 // `npx vitest run --config test/vitest.config.ts test/scenario/isolation.test.ts` prints the number of operations and
 // the median times.
@@ -66,18 +66,18 @@ const OPEN_MS = 1_500
 
 const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
-/** In the short run, HTTP carries all fields, and the other transports the subscriptions and a sample of the rest. */
+/** Whether a transport other than HTTP sends the field: without LONG, only subscriptions and an eighth of the rest. */
 const isCarried = (field: RootField) => isLong || field.kind === 'subscription' || fields.indexOf(field) % 8 === 0
 
 type Transport = (field: RootField, variables: object, headers: Record<string, string>) => Promise<string>
 
-/** Without credentials, where any name is believed; in the long run also with keys that have every right. */
+/** Without authentication, where the server accepts any name; with LONG=1 also with keys that have every right. */
 const modes = isLong ? ['none', 'keys'] : ['none']
 const servers = backends.flatMap((backend) =>
   modes.map((mode) => ({ name: `${backend.name}, AUTH_MODE=${mode}`, mode, backend })),
 )
 
-describe.each(servers)('isolation on $name', { timeout: 600_000 }, ({ name: serverName, mode, backend }) => {
+describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serverName, mode, backend }) => {
   const server = useServer(
     backend,
     { ...LIMITS, AUTH_MODE: mode },
@@ -184,7 +184,7 @@ describe.each(servers)('isolation on $name', { timeout: 600_000 }, ({ name: serv
     return parts.join('\n')
   }
 
-  /** The ids that the request itself contains are no leak. */
+  /** Whether an answer contains text of the owner. The ids that the request itself contains are no leak. */
   const leaks = (answer: string) => answer.includes(CANARY)
 
   const transports: Record<string, Transport> = {
@@ -196,7 +196,7 @@ describe.each(servers)('isolation on $name', { timeout: 600_000 }, ({ name: serv
   const covered = new Set<string>()
   /** Makes the texts unique, because some must be, such as the names of keys. */
   let calls = 0
-  // In the short run, each stranger uses HTTP and one of the other transports.
+  // Without LONG, each stranger uses HTTP and one of the other transports.
   const cases = Object.keys(strangers)
     .flatMap((stranger, n) => Object.keys(transports).map((transport, m) => [stranger, transport, n, m] as const))
     .filter(([, , n, m]) => isLong || m === 0 || m === n + 1)
@@ -248,11 +248,11 @@ describe.each(servers)('isolation on $name', { timeout: 600_000 }, ({ name: serv
     console.info(`isolation, ${serverName}, ${stranger}, ${transport}: 0 leaks in ${figures}`)
   })
 
-  it('has sent every operation of the schema', () => {
+  it('received every operation of the schema', () => {
     expect(fields.map(({ name }) => name).filter((name) => !covered.has(name))).toEqual([])
   })
 
-  it('would notice a leak: a participant gets the canary', async () => {
+  it('answers a participant with the canary, so the test can find a leak', async () => {
     const field = fields.find(({ name }) => name === 'Query.conversation')!
     const variables = field.variables(['id'], valuesOf(schema, field, ids, 'plain', WRITER_TOKEN))
     expect(leaks(await overHttp(field, variables, OWNER))).toBe(true)

@@ -404,8 +404,8 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       'inbox',
       'runEvents',
     ])
-    // `node` and `nodes` have a case for each type but Job and UserProfile, whose ids an outsider asks with jobs and
-    // userProfile, ApiKey, which belongs to no conversation, and Viewer.
+    // `node` and `nodes` have a case for each type, except Job and UserProfile, whose ids an outsider requests with
+    // `jobs` and `userProfile`, and except ApiKey and Viewer, which belong to no conversation.
     const node = schema.getType('Node')
     const kinds = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
     expect(kinds.map(({ name }) => name).sort()).toEqual([
@@ -428,8 +428,8 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     [null, null],
     ['gateway', 'eve'],
   ])(
-    // In the short run, the others send a sample of what eve sends.
-    'does not exist for %s, acting as %s, in any query or mutation, which write and lock no row of it',
+    // Without LONG, the other actors send a fourth of eve's operations.
+    'does not exist for %s, acting as %s, in any query or mutation, and none writes or locks a row of it',
     async (actor, as) => {
       const [one, other] = [server.tenant(), server.tenant()]
       const ids = await hiddenConversation(one)
@@ -453,7 +453,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     },
   )
 
-  it('does not exist for subscriptions of an outsider, and is in no outsider’s inbox', async () => {
+  it("does not exist for subscriptions of an outsider, and is not in an outsider's inbox", async () => {
     const tenant = server.tenant()
     const { conversation, run } = await hiddenConversation(tenant)
     const eve = server.client({ 'x-tenant': tenant.name, 'x-actor': 'eve' })
@@ -518,7 +518,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"AppendTurnPayload"')
   })
 
-  it('is not reached by calls of outsiders that one statement writes together with calls of participants', async () => {
+  it('rejects calls of outsiders even in one statement with calls of participants', async () => {
     const tenant = server.tenant()
     const { conversation } = await hiddenConversation(tenant)
     const open = await tenant.newConversation('eve')

@@ -1,5 +1,5 @@
-// Recall and contexts on a streaming replica: nobody reads less than what was acknowledged, also while the replica does
-// not replay, and a lost replica is replaced by the primary.
+// Recall and contexts on a streaming replica: reads contain every acknowledged write, even while replay is paused, and
+// use the primary while the replica is down.
 
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -57,8 +57,8 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
   const append = (conversationId: string, content: string) =>
     appendTurn(writing.deps, ada, { conversationId, turn: { role: 'USER', content } })
 
-  /** Names of the statements that the replica ran for the read, without those that compare it with the primary. */
-  async function onWhich<T>(read: () => Promise<T>): Promise<{ result: T; isReplica: boolean }> {
+  /** Returns the result of a read, and whether the replica ran a statement for it besides the check of its replay. */
+  async function observe<T>(read: () => Promise<T>): Promise<{ result: T; isReplica: boolean }> {
     const { pool, db } = reading.deps.replica!
     const named = vi.spyOn(pool, 'query')
     const prisma = vi.spyOn(db, 'of')
@@ -73,14 +73,14 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     }
   }
   const find = (input: RecallInput, viewer = ada) =>
-    onWhich(async () => {
+    observe(async () => {
       const { hits } = await onReplica(reading.deps, viewer, coveringJournal(input), (deps) =>
         recall(deps, viewer, input),
       )
       return hits.map(({ memory }) => (memory.kind === 'TURN' ? memory.turn.text : memory.kind))
     })
   const context = (input: { conversationId: string; includeFacts?: boolean }) =>
-    onWhich(async () => {
+    observe(async () => {
       const given = { tokenBudget: 4_000, ...input }
       const { messages } = await onReplica(reading.deps, ada, coveringContext(given), (deps) =>
         buildContext(deps, ada, given),
@@ -106,7 +106,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     }
   })
 
-  test('while it does not replay, own writes are read from the primary, and unchanged conversations from it', async () => {
+  test('serves unchanged conversations while replay is paused; changed ones are read from the primary', async () => {
     const [changed, unchanged] = [await create(), await create()]
     await append(unchanged, 'The cat is called Miso.')
     await append(changed, 'The cat is called Miso.')
@@ -124,7 +124,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
         isReplica: true,
       })
 
-      // Facts of other conversations are not covered by the journal of this one, but by the write-ahead log.
+      // A context contains facts of other conversations, so it needs the replay of the whole write-ahead log.
       await recordFacts(writing.deps, ada, {
         conversationId: changed,
         facts: [{ subject: 'user:ada', predicate: 'lives in', object: 'Oslo' }],
@@ -147,7 +147,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     expect((await find({ conversationId: changed, query: 'cat' })).result).toContain('The cat is now called Nori.')
   })
 
-  test('keeps tenants apart, and the check of the boot holds on it', async () => {
+  test('keeps tenants apart, and passes the isolation check of the start', async () => {
     const conversationId = await create()
     await append(conversationId, 'Only for acme.')
     await untilOnReplica(() => find({ conversationId, query: 'acme' }))
@@ -160,11 +160,11 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     await expect(find({ conversationId, query: 'acme' }, { tenant: 'other', actor: 'ada' })).rejects.toThrow(NotFound)
   })
 
-  test('a database that is no replica is refused', async () => {
+  test('is required: DATABASE_READ_URL of another database is refused', async () => {
     await expect(open({ DATABASE_READ_URL: site.databaseUrl })).rejects.toThrow(NotReplica)
   })
 
-  test('a read that fails on it is repeated on the primary', async () => {
+  test('can fail: the read is repeated on the primary', async () => {
     const conversationId = await create()
     await append(conversationId, 'The ferry leaves at noon.')
     await untilOnReplica(() => find({ conversationId, query: 'ferry' }))
@@ -181,7 +181,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     }
   })
 
-  test('reads use the primary while it is lost, at startup too, and it again afterwards', async () => {
+  test('is replaced by the primary while it is down, even at startup, and used again afterwards', async () => {
     const conversationId = await create()
     await append(conversationId, 'The bridge is closed.')
     await standby.crash()

@@ -407,7 +407,7 @@ const STORED = `
       SELECT jsonb_agg(jsonb_build_array(slot, outcome, expires_at > now() + interval '2 minutes'))
       FROM claim WHERE tenant = $1)) AS stored`
 
-it('every mutation has a row, and no other', () => {
+it('ROWS has a row for every mutation, and no other row', () => {
   expect(Object.keys(ROWS).sort()).toEqual(mutations)
 })
 
@@ -441,7 +441,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       .of(SYSTEM)
       .journal.findMany({ where: { tenant: ada.tenant }, select: { lastSeq: true }, orderBy: { lastSeq: 'asc' } })
 
-  /** Checks the answers of the calls, of which the first to succeed did the work. */
+  /** Checks the answers of the calls; the first call that succeeds makes the change. */
   function check({ same, fails }: Row, answers: readonly PromiseSettledResult<unknown>[]): void {
     const rejected = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
     const fulfilled = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
@@ -456,7 +456,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     let given: Given
     let send: (deps: Deps) => Promise<unknown>
     let first: unknown
-    /** What one call leaves. */
+    /** The stored data after one call. */
     let after: Awaited<ReturnType<typeof stored>>
     let seqs: Awaited<ReturnType<typeof lastSeqs>>
 

@@ -1,4 +1,4 @@
-// A server process is killed while it executes runs in every stage, and started again: each run ends as docs/agents.md
+// A server process is killed while it executes runs in every stage, and restarted: each run ends as docs/agents.md
 // says, nothing stays open, and the agents can run again.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

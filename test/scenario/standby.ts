@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
-/** The root directory in which the script SERVICES installs, and the directories in it. */
+/** The directory in which the script SERVICES installs its root file system, and the Postgres programs in it. */
 const ROOT = process.env.SERVICES_ROOT ?? '/var/tmp/colloquy-services'
 const BIN = '/usr/lib/postgresql/17/bin'
 
@@ -25,15 +25,18 @@ export type Standby = {
   urlOf(primaryUrl: string): string
   pauseReplay(): Promise<void>
   resumeReplay(): Promise<void>
-  /** Ends the replica without a shutdown. */
+  /** Stops the replica immediately, without a clean shutdown. */
   crash(): Promise<void>
-  /** Starts it again. */
+  /** Starts the replica again. */
   start(): Promise<void>
-  /** Ends the replica and deletes its data. */
+  /** Stops the replica, and deletes its data. */
   remove(): Promise<void>
 }
 
-/** @param server superuser URL of the primary @param pair name of the pair of services */
+/**
+ * @param server superuser URL of the primary
+ * @param pair name of the pair of services, as in startServices
+ */
 export async function createStandby(server: string, pair: string): Promise<Standby> {
   const port = await freePort()
   const directory = `/srv/${pair}/standby-${process.pid}`

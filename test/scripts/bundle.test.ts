@@ -76,7 +76,7 @@ describe('runWithCodeCache', () => {
     expect((await readFile(cache)).toString('latin1')).not.toBe('no cache')
   })
 
-  it('uses no cache if source maps are enabled, which need a module that Node loads', async () => {
+  it('uses no cache if source maps are enabled, because Node must then load the module itself', async () => {
     expect(await run('--enable-source-maps')).toBe('script.cjs\n')
     expect(existsSync(cache)).toBe(false)
   })

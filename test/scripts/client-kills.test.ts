@@ -10,10 +10,10 @@ it.each([
   ['an entry that arrives twice', [1, 2, 2, 3], { lost: 0, doubled: 1, disordered: 0 }],
   ['a replay from the start', [1, 2, 1, 2, 3], { lost: 0, doubled: 2, disordered: 1 }],
   ['entries out of order', [1, 3, 2], { lost: 0, doubled: 0, disordered: 1 }],
-])('counts %s', (_, received, faults) => {
+])('the check counts %s', (_, received, faults) => {
   expect(countFaults(received, [1, 2, 3])).toEqual(faults)
 })
 
-it('accepts an entry whose acknowledgement was lost', () => {
+it('the check accepts an entry whose acknowledgement was lost', () => {
   expect(countFaults([1, 2, 3], [1, 3])).toEqual({ lost: 0, doubled: 0, disordered: 0 })
 })

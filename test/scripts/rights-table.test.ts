@@ -1,4 +1,4 @@
-// docs/security.md contains the table of rights as the code has it.
+// docs/security.md must contain the table of rights that the code defines.
 
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
@@ -6,11 +6,11 @@ import { MARKS, withRights } from '../../scripts/rights-table.ts'
 
 const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8')
 
-it('is in docs/security.md as `npm run docs:rights` prints it', () => {
+it('the table of rights is in docs/security.md as `npm run docs:rights` prints it', () => {
   expect(page).toBe(withRights(page))
 })
 
-it('replaces only what is between the marks', () => {
+it('the command replaces only the text between the marks', () => {
   const written = withRights(`before\n${MARKS.begin}\nstale text\n${MARKS.end}\nafter`)
   expect(written).toMatch(/^before\n/)
   expect(written).toMatch(/\nafter$/)

@@ -1,4 +1,4 @@
-// An overloaded server refuses operations over every transport before they start, and what it refuses is not stored.
+// An overloaded server refuses operations over every transport before they start, and stores nothing of them.
 
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -23,7 +23,7 @@ describe.each(backends)('an overloaded server, on $name:', (backend) => {
     await untilStatus(200)
   })
 
-  /** Lets an append wait for ever, and the tenant fill the limit with requests whose bodies do not arrive. */
+  /** Lets an append wait until `stop`, and fills the limit with requests of the tenant whose bodies never arrive. */
   function overload(): void {
     const { appends } = server.deps.delays
     const entered = appends.enter()

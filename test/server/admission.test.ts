@@ -1,4 +1,4 @@
-// The decision whether an operation may start: the limit by the measured load, and the shares of tenants.
+// Whether an operation may start: the limit, which follows the measured load, and the shares of tenants.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAdmission, MAX_LIMIT, MIN_LIMIT, MIN_SHARE, nextLimit, shareOf } from '../../src/server/admission.ts'
@@ -9,24 +9,24 @@ describe('the next limit', () => {
     ['grows up to the maximum', MAX_LIMIT - 1, { delayMs: 0, inProgress: 1, completedPerSecond: 1 }, MAX_LIMIT],
     ['stays while the delay is accepted', 100, { delayMs: 150, inProgress: 90, completedPerSecond: 1_000 }, 100],
     [
-      'falls to what is completed within the delay',
+      'falls to the number of operations that are completed within the accepted delay',
       MAX_LIMIT,
       { delayMs: 900, inProgress: 6_000, completedPerSecond: 3_000 },
       600,
     ],
     [
-      'stays while more are in progress than the limit',
+      'stays while more operations than the limit are in progress',
       600,
       { delayMs: 900, inProgress: 2_000, completedPerSecond: 1_000 },
       600,
     ],
-    ['never grows by a delay', 600, { delayMs: 201, inProgress: 500, completedPerSecond: 9_000 }, 600],
+    ['never grows because of a delay', 600, { delayMs: 201, inProgress: 500, completedPerSecond: 9_000 }, 600],
     ['never falls below the minimum', 600, { delayMs: 900, inProgress: 500, completedPerSecond: 0 }, MIN_LIMIT],
   ])('%s', (_, limit, state, expected) => {
     expect(nextLimit(limit, state, 200)).toBe(expected)
   })
 
-  test('keeps the served rate when three times the capacity arrives, and a bounded queue', () => {
+  test('keeps the throughput, and bounds the queue, when three times the capacity arrives', () => {
     const capacity = 3_000
     const tickSeconds = 0.25
     let [limit, inProgress, served, longest] = [MAX_LIMIT, 0, 0, 0]
@@ -72,7 +72,7 @@ describe('while a queue never becomes empty', () => {
     admission.close()
   })
 
-  test('further operations are refused, but not those of a tenant below its share; and again accepted later', () => {
+  test('further operations are refused, except of a tenant below its share, until the queue is empty', () => {
     const { queue, admission } = start()
     queue.delayMs = 500
     vi.advanceTimersByTime(1_000)
@@ -101,7 +101,7 @@ describe('while a queue never becomes empty', () => {
     admission.close()
   })
 
-  test('an operation that leaves twice counts once', () => {
+  test('an operation that leaves twice is subtracted once', () => {
     const { admission } = start()
     const leave = admission.enter('busy')!
     admission.enter('busy')
@@ -111,7 +111,7 @@ describe('while a queue never becomes empty', () => {
     admission.close()
   })
 
-  test('with a maximum of 0 nothing is refused', () => {
+  test('nothing is refused if the accepted delay is 0', () => {
     const { queue, admission } = start(0)
     queue.delayMs = 10_000
     vi.advanceTimersByTime(5_000)

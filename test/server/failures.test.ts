@@ -1,4 +1,4 @@
-// Each failure on each transport: the kind of answer, its code, and a text that says what to do. The transports are
+// Each failure on each transport: the kind of answer, its code, and a text that explains it. The transports are
 // POST and GET with JSON, POST with the media type of GraphQL over HTTP, Server-Sent Events, and WebSocket.
 
 import { once } from 'node:events'

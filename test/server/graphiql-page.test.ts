@@ -1,5 +1,5 @@
-// GraphiQL as a browser loads it: only from this server, small, cached, and under a policy without inline scripts; and
-// the answers to requests for `/`, which lead there.
+// GraphiQL as a browser loads it: only from this server, small, cached, and under a policy without inline scripts. Also
+// the answers to requests for `/`, which redirects browsers to GraphiQL.
 
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'

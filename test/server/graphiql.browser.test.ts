@@ -88,14 +88,14 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
   const live = () => page.locator('#live')
   const rows = async () => (await live().locator('li').allTextContents()).map((text) => JSON.parse(text))
 
-  it('leads there from /, and fits the window', async () => {
+  it('opens through a redirect from /, with its initial tabs', async () => {
     expect(page.url()).toBe(`${origin}/graphql`)
     expect(await page.locator('[role=tab]').count()).toBe(tabs.length)
     await screenshot(page, '00-first')
   })
 
   it.each(tabs.map((tab, at) => ({ ...tab, at, names: operationsOf(tab.query) })))(
-    'runs the sample $names as its actor',
+    'runs the sample $names as its actor, and cuts off no text',
     async ({ at, names, headers }) => {
       await select(at)
       const actor = JSON.parse(headers)['x-actor']

@@ -48,7 +48,7 @@ describe.runIf(isLong && chromiumPath)('GraphiQL with a token (needs LONG=1, and
       ;(globalThis as any).startStream('inbox', params, {}, { next() {}, complete() {} })
     })
 
-  it('asks for a token, also again after a wrong one, and sends it in place of the names', async () => {
+  it('asks for a token, asks again after a wrong one, and sends it with queries', async () => {
     await dialog().waitFor()
     expect(await dialog().locator('p').textContent()).toContain('Authenticate with an API key')
     await screenshot(page, 'token')

@@ -10,7 +10,7 @@ describe.each(backends)('a server on $name with the variables for production', (
   const server = useServer(backend, PRODUCTION)
 
   test.each(PROBES.map(({ scanner, name, isFound }) => [scanner, name, isFound] as const))(
-    'gives %s no finding: %s',
+    'has no finding of the scanner %s: %s',
     async (_, name, isFound) => expect(await isFound(`${server.url}/graphql`), name).toBe(false),
   )
 })
@@ -18,7 +18,7 @@ describe.each(backends)('a server on $name with the variables for production', (
 describe.each([embedded])('a server with introspection and GraphiQL', (backend) => {
   const server = useServer(backend, { INTROSPECTION: '1', GRAPHIQL: '1' })
 
-  test('is found by the probes that look for them, so the probes work', async () => {
+  test('has the findings of their probes, which shows that the probes work', async () => {
     const found: string[] = []
     for (const { name, isFound } of PROBES) if (await isFound(`${server.url}/graphql`)) found.push(name)
     expect(found).toEqual([

@@ -1,4 +1,4 @@
-// Documents are kept only if they contain no text that may be content.
+// The cache keeps a document only if it contains no text that may be content of a conversation.
 
 import { parse } from 'graphql'
 import { describe, expect, it } from 'vitest'
@@ -28,7 +28,7 @@ describe('the cache of documents', () => {
     ['a long text in a query', `{ conversation(key: "${'x'.repeat(65)}") { title } }`, true],
     ['a default value', 'query ($q: String = "a secret") { recall(input: { query: $q }) { __typename } }', true],
     ['an id with more text', `{ conversation(id: "${newId('conversation')} secret") { title } }`, true],
-  ])('keeps no document with a text: %s', (_, text, has) => {
+  ])('keeps a document unless it contains a text: %s', (_, text, has) => {
     const document = parse(text)
     expect(containsText(document)).toBe(has)
     const cache = createDocumentCache()

@@ -121,7 +121,7 @@ describe.each(backends)('/metrics, $name', (backend) => {
     expect((await fetch(new URL(path, url), { method })).status).toBe(status)
   })
 
-  test('leaves out a metric that cannot be read', async () => {
+  test('omits a metric that cannot be read', async () => {
     const broken = createMetricsServer(
       {
         deps: {

@@ -9,9 +9,7 @@ import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
 const TENANT = 'acme'
-/**
- * Shared by all readers of one view, and rendered for each. They begin after the entries by which ada and bob joined.
- */
+/** By whether viewers share the rendered events. Both start after the entries that record that ada and bob joined. */
 const DOCUMENTS = {
   shareable: 'subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 2) { __typename seq } }',
   'per viewer': `subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 2) {
@@ -77,7 +75,7 @@ describe.each(backends)('a subscription to a MEMBERS conversation, on $name', (b
     })
   })
 
-  it('ends when a conversation that the viewer has left becomes MEMBERS, and otherwise continues', async () => {
+  it('ends when a conversation that the viewer left becomes MEMBERS, but continues while it is OPEN', async () => {
     const id = (
       await createConversation(server.deps, as('ada'), {
         visibility: 'OPEN',

@@ -59,7 +59,7 @@ describe('the limit of bytes that wait for one socket', () => {
     [TOTAL_WAITING_BYTES - 4 * MiB, MiB / 2, 2 * MiB],
     [TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
     [2 * TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
-  ])('is, while %d bytes wait for all sockets, %d for events and %d for answers', (total, events, answers) => {
+  ])('with %d waiting bytes in total is %d for events and %d for answers', (total, events, answers) => {
     expect([fullAt(total), overflowAt(total)]).toEqual([events, answers])
   })
 })

@@ -223,7 +223,7 @@ describe.each([embedded])('the fast path for POST', (backend) => {
     ['on the fast path', {}],
     ['from a page', { origin: 'https://app.example' }],
     ['of another media type', { 'content-type': 'application/graphql+json' }],
-  ])('reads few large bodies of a tenant %s at the same time, and rejects them if too many wait', async (_, more) => {
+  ])('rejects a large body %s while too many of its tenant wait, but no body of another tenant', async (_, more) => {
     const { bodies } = world.deps.gates
     const body = { query: VIEWER, variables: { unused: 'x'.repeat(40_000) } }
     let release = () => {}
@@ -241,7 +241,7 @@ describe.each([embedded])('the fast path for POST', (backend) => {
   })
 
   test.each<keyof typeof ports>(['fast', 'yoga'])(
-    'executes two queries with a large answer of a tenant at the same time beside another tenant, on the path %s',
+    'executes at most two queries with large answers per tenant at a time if other tenants are active, on the path %s',
     async (to) => {
       const { activity, gates } = world.deps
       const { answers } = gates

@@ -15,4 +15,4 @@ test.each([
   ['graphql', null],
   ['', null],
   [undefined, null],
-])('the target %j', (url, target) => expect(targetOf(url)).toEqual(target))
+])('targetOf parses %j', (url, target) => expect(targetOf(url)).toEqual(target))

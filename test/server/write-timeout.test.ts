@@ -1,4 +1,4 @@
-// Connections whose client accepts no data are closed; slow ones and idle ones are not.
+// A connection is closed if its client accepts no data, but not if the client is slow or idle.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -31,7 +31,7 @@ async function open(): Promise<{ client: Socket; stalled: Socket[] }> {
   return { client, stalled }
 }
 
-test('a client that reads nothing is disconnected, once', async () => {
+test('a client that reads nothing is disconnected and reported once', async () => {
   const { client, stalled } = await open()
   client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await expect.poll(() => stalled.length).toBe(1)

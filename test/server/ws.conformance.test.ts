@@ -322,7 +322,7 @@ describe.each(backends)('graphql-transport-ws on $name:', (backend) => {
         [error('1', 'OPERATION_RESOLUTION_FAILURE')],
       ],
       [
-        'without a name, one of several, sends error only',
+        'of several, without a name, sends error only',
         subscribe('1', named),
         [error('1', 'OPERATION_RESOLUTION_FAILURE')],
       ],

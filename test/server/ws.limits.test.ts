@@ -19,7 +19,7 @@ const FOLLOW = `subscription Follow($conversationId: ID!, $afterSeq: Int, $as: S
     __typename seq ... on TurnAppended { turn { text } }
   }
 }`
-/** Number of turns of a large conversation, and the characters of each. */
+/** Number of turns of a large conversation, and number of characters of each turn. */
 const TURNS = 80
 const TURN_LENGTH = 250_000
 

@@ -66,14 +66,14 @@ const SERVE = `
   await new Promise(() => {})
 `
 
-it.runIf(existsSync(templatePath()))('starts on no data with a template that has all migrations', async () => {
+it.runIf(existsSync(templatePath()))('a new embedded database starts from a template with all migrations', async () => {
   const { database, client } = await start(await temporaryDir(emptyDir))
   await client.end()
   const owner = createOwnerPool({ embedded: database }, () => {})
   expect(await migrate(owner).finally(() => owner.end())).toEqual([])
 })
 
-it.runIf(existsSync(templatePath()))('creates a directory that only its owner can read', async () => {
+it.runIf(existsSync(templatePath()))('a new embedded database can be read only by the owner of its files', async () => {
   const dataDir = await temporaryDir(emptyDir)
   await start(dataDir)
   expect(readdirSync(dataDir)).not.toContain('postgres.new')

@@ -1,4 +1,5 @@
-// Users of Postgres who are no superusers: the owner of the database migrates, and it or another user serves.
+// Servers whose Postgres users are not superusers: the owner of the database migrates, and the owner or another user
+// serves.
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -12,7 +13,7 @@ import { LIMITS } from '../support/world.ts'
 
 const server = process.env.TEST_DATABASE_URL
 
-describe.runIf(server)('a server whose user is no superuser', () => {
+describe.runIf(server)('a server whose user is not a superuser', () => {
   const name = `colloquy_${randomBytes(8).toString('hex')}`
   const [owner, serving, stranger] = [`${name}_owner`, `${name}_serving`, `${name}_stranger`]
   const urlOf = (user: string, database = name) =>
@@ -28,7 +29,7 @@ describe.runIf(server)('a server whose user is no superuser', () => {
   beforeAll(async () => {
     await asSuperuser(
       'postgres',
-      // As of scripts/compose/application-role.sql; other databases of the cluster may have created the roles.
+      // As in scripts/compose/application-role.sql; the roles may exist, because the cluster's databases share them.
       `DO $$ BEGIN CREATE ROLE colloquy_app NOLOGIN; CREATE ROLE colloquy_system NOLOGIN;
        EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
       ...[owner, serving, stranger].map((role) => `CREATE ROLE ${role} LOGIN NOSUPERUSER NOCREATEROLE`),
@@ -69,7 +70,7 @@ describe.runIf(server)('a server whose user is no superuser', () => {
     }
   }
 
-  it('is refused, with the reason, if the user is no member of the roles', async () => {
+  it('does not start, and gives the reason, if the user is not a member of the roles', async () => {
     await expect(open(urlOf(stranger))).rejects.toThrow(/permission denied|not a member/)
   })
 

@@ -9,8 +9,8 @@ import { backends, type Opened } from '../support/backend.ts'
 import { sql } from '../support/sql.ts'
 
 /**
- * Files that run statements over all tenants: background work, which knows ids only, the job queue, and the state of
- * the read replica.
+ * Files that run statements over all tenants: background work, which knows ids but not tenants, the job queue, and the
+ * state of the read replica.
  */
 const SYSTEM_FILES = [
   'domain/erasure/erase-user.ts',
@@ -64,7 +64,7 @@ describe.each(backends)('row-level security on $name', ({ open }) => {
   afterAll(() => opened.close())
   const query = (text: string, values?: unknown[]) => sql(opened.pool).query(text, values)
 
-  it('is enabled and forced on every table but the shared ones and that of the migrations', async () => {
+  it('is enabled and forced on every table, except the shared tables and the table of migrations', async () => {
     const { rows } = await query(`
       SELECT c.relname AS name, c.relrowsecurity AND c.relforcerowsecurity AS forced,
              ARRAY(SELECT p.polname::text FROM pg_policy p WHERE p.polrelid = c.oid ORDER BY 1) AS policies
@@ -79,7 +79,7 @@ describe.each(backends)('row-level security on $name', ({ open }) => {
     expect(granted.rows).toEqual([{ may: false }])
   })
 
-  it('is bypassed only by the look-up of API keys and by functions that return keys and counts', async () => {
+  it('is bypassed only by functions that find API keys, conversation ids and counts of terms', async () => {
     const { rows } = await query(`
       SELECT p.proname AS name, p.proowner::regrole::text AS owner, p.proconfig::text[] AS settings,
              has_function_privilege('public', p.oid, 'EXECUTE') AS public, pg_get_function_result(p.oid) AS result

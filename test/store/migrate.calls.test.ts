@@ -1,4 +1,4 @@
-// The migration that identifies tool calls by their turn names the call of each stored result, where it can be known.
+// The migration that identifies tool calls by their turn names the call of each stored result, unless it is ambiguous.
 
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ const TURNS: [id: string, actor: string, parts: unknown, audience?: string[]][] 
   ['damaged', 'eve', { oops: 1 }],
 ]
 
-it.runIf(isLong).each(backends)('names the calls of stored results, on $name', async ({ open }) => {
+it.runIf(isLong).each(backends)('the migration names the calls of stored results, on $name', async ({ open }) => {
   const opened = await open()
   const { pool } = opened
   const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))

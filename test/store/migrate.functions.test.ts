@@ -41,7 +41,7 @@ describe.each(backends)('the functions of a migrated database on $name', ({ open
     }
   }
 
-  it('have one file each, and no file is without a function', () =>
+  it('have one file each, and each file has a function', () =>
     inTransaction(async (client) => {
       expect(Object.keys(await readDefinitions(client)).map((name) => `${name}.sql`)).toEqual(files)
     }))

@@ -14,7 +14,7 @@ const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.
 const IMPORTS = '20261123150000_imports'
 
 it.runIf(isLong).each(backends)(
-  'marks stored turns and facts whose time is before the time of their storage, on $name',
+  'the migration marks turns and facts whose time is before the time when they were stored, on $name',
   async ({ open }) => {
     const opened = await open()
     const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))

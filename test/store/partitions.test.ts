@@ -1,5 +1,6 @@
-// Partitioned databases: their tables have the definitions of the plain ones, and each conversation is in one partition.
-// The number of partitions is chosen once. `npm run test:partitions` runs the suites of the partitioned tables on them.
+// Partitioned databases: their tables have the definitions of unpartitioned tables, and each conversation is in one
+// partition. The number of partitions is chosen once. `npm run test:partitions` runs the suites of the partitioned
+// tables on such a database.
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -10,7 +11,7 @@ import { PARTITIONED_TABLES } from '../../src/store/partitions.ts'
 
 const { TEST_DATABASE_URL: server } = process.env
 
-/** What statements can notice of a table, and its isolation between tenants. */
+/** Reads the properties of tables that affect statements, and their isolation between tenants. */
 const DEFINITION = `
   SELECT c.relname AS name, c.relrowsecurity AND c.relforcerowsecurity AS forced,
     ARRAY(SELECT a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || a.attidentity::text || a.attstorage::text
@@ -68,7 +69,7 @@ describe.runIf(server)('a database with partitions', () => {
     await migrate(partitioned, { partitions: 4 })
   })
 
-  it('has the columns, sequences, keys, indexes, policies and grants of one without', async () => {
+  it('has the columns, sequences, keys, indexes, policies and grants of an unpartitioned database', async () => {
     const expected = await definitions(plain, PARTITIONED_TABLES)
     expect(expected).toHaveLength(PARTITIONED_TABLES.length)
     expect(await definitions(partitioned, PARTITIONED_TABLES)).toEqual(expected)
@@ -85,7 +86,7 @@ describe.runIf(server)('a database with partitions', () => {
     }
   })
 
-  it('lets the planner expect as many rows of a conversation as one without', async () => {
+  it('lets the planner expect as many rows of a conversation as an unpartitioned database does', async () => {
     const options = async (pool: pg.Pool, tables: readonly string[]) =>
       (
         await pool.query<{ name: string; options: string[] }>(
@@ -130,7 +131,7 @@ describe.runIf(server)('a database with partitions', () => {
     )
   })
 
-  it('is not made of one that has conversations', async () => {
+  it('is not created from an unpartitioned database that has conversations', async () => {
     await addConversation(plain, 'a')
     await expect(migrate(plain, { partitions: 4 })).rejects.toThrow('has no partitions, but conversations')
     expect(await migrate(plain)).toEqual([])

@@ -15,7 +15,7 @@ import { sql } from '../support/sql.ts'
 const TENANT = `SELECT current_setting('colloquy.tenant', true) AS tenant, current_user::text AS role`
 const NOTHING = { tenant: '', role: 'colloquy_app' }
 
-describe.each(backends)('scopes on $name', ({ open }) => {
+describe.each(backends)('the pool on $name', ({ open }) => {
   let opened: Opened
   let pool: Pool
   let db: Db
@@ -43,7 +43,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
   /** Runs a statement on each connection. */
   const onEach = async (work: () => Promise<unknown>) => Promise.all([work(), work(), work(), work()])
 
-  it('is set before the statement is evaluated, and no longer set after it', async () => {
+  it('sets the scope before the statement is evaluated, and resets it afterwards', async () => {
     expect((await pool.query({ text: TENANT, scope: 'a' })).rows).toEqual([{ tenant: 'a', role: 'colloquy_app' }])
     expect((await pool.query({ text: TENANT, scope: SYSTEM })).rows[0]).toMatchObject({ role: 'colloquy_system' })
     for (const rows of await onEach(() => unscoped(TENANT)))
@@ -92,7 +92,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     ).rejects.toThrow('row-level security')
   })
 
-  it('ends after errors of any phase of a statement', async () => {
+  it('ends the scope after errors of any phase of a statement', async () => {
     const broken = ['SELECT 1 / 0', 'SELECT', 'SELECT missing', `SELECT 'x'::integer`, 'SELECT; SELECT 2']
     for (const text of broken) {
       for (const named of [{}, { name: 'broken' }])
@@ -103,7 +103,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     }
   })
 
-  it('holds for Prisma outside and inside transactions', async () => {
+  it('applies the scope to Prisma outside and inside transactions', async () => {
     const read = (scope: Scope) => db.of(scope).conversation.findMany({ select: { id: true } })
     const [a, b, all] = await Promise.all([read('a'), read('b'), read(SYSTEM)])
     expect([a, b, all.length]).toEqual([[{ id: 'conv-a' }], [{ id: 'conv-b' }], 2])
@@ -122,7 +122,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     expect(await unscoped('SELECT id FROM conversation')).toEqual([])
   })
 
-  it('plans named statements once, and others for their values', async () => {
+  it('plans a named statement once, and an unnamed statement for its values', async () => {
     const text = `SELECT current_setting('plan_cache_mode') AS mode`
     const modeOf = async (scope: Scope, name?: string) =>
       (await pool.query<{ mode: string }>({ text, scope, ...(name && { name }) })).rows
@@ -140,7 +140,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     for (const rows of await onEach(() => unscoped(text))) expect(rows).toEqual([{ mode: 'force_generic_plan' }])
   })
 
-  it('has a named statement planned again after a while, because its table may have grown', async () => {
+  it('plans a named statement again later, because its table may have grown', async () => {
     const one = opened.url ? createPool({ databaseUrl: opened.url, poolSize: 1 }, console.error) : pool
     const start = performance.now() + 20_000
     const now = vi.spyOn(performance, 'now').mockReturnValue(start)
@@ -168,7 +168,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     }
   })
 
-  describe('of several statements in one batch', () => {
+  describe('with several statements in one batch', () => {
     const numbers = (name: string, more = {}) => ({
       name,
       text: 'SELECT g FROM generate_series(1, $1) g',
@@ -176,7 +176,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
       ...more,
     })
 
-    it('is the same for all, each of which has its own rows, named or not, in objects or arrays', async () => {
+    it('applies one scope to all, and returns the rows of each, named or not, as objects or arrays', async () => {
       for (let round = 0; round < 4; round++) {
         const found = await pool.queryAll('a', [
           numbers('batch-1'),
@@ -196,7 +196,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
       }
     })
 
-    it('ends with all of them if one fails, and each can run again', async () => {
+    it('ends all of them and the scope if one fails, and each can run again', async () => {
       const failures = [
         { text: 'SELECT 1 / 0' },
         { text: 'SELECT missing', name: 'missing' },
@@ -228,7 +228,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     })
   })
 
-  describe('of a named statement that is described once', () => {
+  describe('with a named statement that is described once', () => {
     /** Counts the descriptions that Postgres sends of rows with this column, on all connections. */
     async function described(column: string, work: () => Promise<unknown>): Promise<number> {
       const client = await pool.connect()
@@ -249,7 +249,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
       return count
     }
 
-    it('has the same rows in each form, alone and in batches, whichever ran first', async () => {
+    it('returns the same rows in each form, alone and in batches, in any order', async () => {
       const text = 'SELECT g AS seen, now() - now() AS gap, 9::bigint AS big FROM generate_series(1, $1) g'
       const count = await described('seen', async () => {
         for (let round = 0; round < 6; round++) {
@@ -273,7 +273,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
       expect(count).toBeLessThanOrEqual(opened.url ? 2 : 1)
     })
 
-    it('is parsed by the parsers of each call', async () => {
+    it('parses the values with the parsers of each call', async () => {
       const statement = { name: 'parsed', text: 'SELECT 9::bigint AS big', scope: 'a' }
       const types = { getTypeParser: () => (text: unknown) => `parsed ${String(text)}` } as never
       for (let round = 0; round < 4; round++) {
@@ -282,7 +282,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
       }
     })
 
-    it('is refused, and never misread, after another process has changed the columns', async () => {
+    it('reports an error, and misreads no row, after another process changed the columns', async () => {
       const change = (text: string) => sql(pool).query(text)
       await change('CREATE TABLE described (first integer, second text); GRANT SELECT ON described TO colloquy_app')
       await change(`INSERT INTO described VALUES (1, 'two')`)
@@ -306,7 +306,7 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     })
   })
 
-  it('never reaches another statement of two shared connections', async () => {
+  it('applies no scope to the other statements of two shared connections', async () => {
     const steps: ((scope: Scope) => Promise<unknown>)[] = [
       (scope) => idsIn(scope),
       async (scope) => {

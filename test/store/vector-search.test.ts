@@ -30,7 +30,7 @@ const query = (seed: number) => {
   return vector.map((component) => component / length)
 }
 
-describe.each(backends)('vector search among skewed tenants, on $name', ({ name, open }) => {
+describe.each(backends)('vector search over tenants of very different size, on $name', ({ name, open }) => {
   let opened: Opened
   let searches: Record<string, VectorSearch>
   beforeAll(async () => {

@@ -41,14 +41,14 @@ describe('the cover of a search', () => {
   })
 })
 
-it('merges all segments after a gap', () => {
+it('the next segment merges all segments after a gap', () => {
   expect(nextSegment(coverOf([segment(0, 90_000), segment(91_000, 99_000)]), 10, 99_010)).toEqual({
     from: 90_000,
     to: 99_010,
   })
 })
 
-it('keeps the number of segments small, and builds each vector few times, as vectors are added', () => {
+it('merges keep the number of segments small, and index each vector at most 10 times', () => {
   let segments: VectorSegment[] = []
   let [end, built, most] = [0, 0, 0]
   for (; end < 1_000_000;) {

@@ -201,6 +201,6 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (result ??= make())
 }
 
-/** All databases, for tests of killed processes: these run in the long run only, so no earlier run covers them. */
+/** For tests of killed processes: they run only with LONG=1, so no earlier run covers them on the embedded database. */
 export const everyBackend: Backend[] = TEST_DATABASE_URL ? [embedded, postgres(TEST_DATABASE_URL)] : [embedded]
 export const backends: Backend[] = TEST_EMBEDDED === 'off' && TEST_DATABASE_URL ? everyBackend.slice(1) : everyBackend

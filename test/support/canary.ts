@@ -4,7 +4,8 @@ import type { Pool } from '../../src/store/tenant-pool.ts'
 import { sql } from './sql.ts'
 
 /**
- * Returns the tables of all schemas, with a column that contains the text in any case; of bytes also in hexadecimal.
+ * Returns the names of the tables, with their schemas, that contain the text in any column. Ignores case, and searches
+ * binary columns for the bytes of the text.
  */
 export async function tablesContaining(pool: Pool, text: string): Promise<string[]> {
   const { rows } = await sql(pool).query<{ name: string }>(`

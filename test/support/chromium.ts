@@ -16,7 +16,7 @@ export const chromiumPath = [process.env.CHROMIUM_PATH, ...PATHS].find((path) =>
 export const startChromium = (): Promise<Browser> =>
   chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'], env: { ...process.env, TMPDIR: '/tmp' } })
 
-/** Directory in which tests store screenshots. Defaults to none, for no screenshots. */
+/** Directory in which tests store screenshots; undefined for no screenshots. */
 const { SCREENSHOTS } = process.env
 
 /** Stores a screenshot of the page in SCREENSHOTS, if it is set. */

@@ -19,7 +19,7 @@ export const clientOf = (
   options: Partial<ConnectOptions> = {},
 ): Client => connect({ url: new URL('/graphql', address).href, tenant, actor, webSocket, ...options })
 
-/** What a follower has received: the seqs of entries, the texts of turns as their deltas joined them, and the final ones. */
+/** The events that a follower received: the seqs of entries, and by turn id the texts of deltas and the final texts. */
 export type Received = {
   seqs: number[]
   joined: Map<string, string>
@@ -27,7 +27,7 @@ export type Received = {
   final: Map<string, string>
 }
 
-/** Adds an event to what was received. `pieces` has each delta's own text, so it equals `joined` if none was doubled. */
+/** Adds an event. `pieces` appends each delta's own text, so it equals `joined` if no delta was received twice. */
 export function record(received: Received, event: FollowedEvent): void {
   if (event.seq !== null) received.seqs.push(event.seq)
   if (event.__typename === 'TurnDelta') {

@@ -1,5 +1,5 @@
-// A fake of OpenAI's streaming POST /v1/chat/completions on a real socket, which speaks Server-Sent Events. It answers as
-// a test specifies, byte by byte if need be.
+// A fake of OpenAI's streaming POST /v1/chat/completions on a real socket. It answers with the Server-Sent Events that
+// a test specifies, byte by byte if the test requires it.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'

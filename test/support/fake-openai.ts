@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 export type EmbeddingRequest = { model: string; input: string[]; encoding_format?: string; dimensions?: number }
 type Item = { object: 'embedding'; index: number; embedding: string | number[] }
 
-/** Sends an answer in place of the regular one, which is `regular`. */
+/** Sends an answer instead of the regular one, which is passed as `regular`. */
 export type Responder = (response: ServerResponse, regular: { data: Item[] }, request: EmbeddingRequest) => void
 
 export type FakeOpenAi = {

@@ -95,7 +95,7 @@ function selectionOf(schema: GraphQLSchema, type: GraphQLOutputType, depth: numb
   return `{ __typename ${parts.join(' ')} }`
 }
 
-/** @param prefix of aliases, because fields of the same name may have different types in the types of a union */
+/** @param prefix prefix of the aliases; needed in unions, where fields with one name may have different types */
 function fieldsOf(
   schema: GraphQLSchema,
   fields: Record<string, GraphQLField<unknown, unknown>>,
@@ -151,7 +151,7 @@ export function rootFieldsOf(schema: GraphQLSchema, maxDepth = MAX_DEPTH): RootF
   )
 }
 
-/** Returns a value of a leaf's type that says nothing: the first enum value, 1, false, a text, a time. */
+/** Returns a neutral value of a leaf's type: the first enum value, 1, false, a fixed time, or `text`. */
 export function plainValue(schema: GraphQLSchema, { type }: Leaf, text = 'plain'): unknown {
   const named = schema.getType(type)
   if (isEnumType(named)) return named.getValues()[0]!.name

@@ -1,11 +1,11 @@
-// Searches the memory of another Node process through its inspector, which the process opens with `--inspect`. Only what
-// is reachable is searched: the inspector collects garbage first.
+// Searches the memory of another Node process through its inspector, which the process opens with `--inspect`. Searches
+// only reachable objects: the inspector collects garbage first.
 
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 
 export type Inspector = {
-  /** Returns, for each text, where the process holds it: strings by their kinds, and buffers. Empty if nowhere. */
+  /** Describes, by text, the strings and buffers that contain the text. A text that is not found has no entry. */
   search(texts: readonly string[]): Promise<Record<string, string[]>>
   close(): void
 }
@@ -27,7 +27,7 @@ type Snapshot = {
   strings: string[]
 }
 
-/** Returns the places of the strings that contain the text: their kind, and the objects that lead to each from the root. */
+/** Describes the strings that contain the text: the kind of each, and the path of objects from the root to it. */
 function placesOf(text: string, { snapshot: { meta }, nodes, edges, strings }: Snapshot): string[] {
   const at = (fields: string[]) =>
     Object.fromEntries(fields.map((name, index) => [name, index])) as Record<string, number>
@@ -70,9 +70,9 @@ function placesOf(text: string, { snapshot: { meta }, nodes, edges, strings }: S
   return found
 }
 
-/** Runs in the process. Finds the views of buffers that contain a text, in UTF-8 or UTF-16. */
+/** Runs in the searched process. Finds the views of buffers that contain a text, in UTF-8 or UTF-16. */
 const SEARCH_BUFFERS = `function (texts) {
-  // Node cuts small buffers from a common one, which keeps the bytes of those that were freed.
+  // Node allocates small buffers from a common buffer, which retains the bytes of freed ones.
   const common = Buffer.from('x').buffer
   const isWhole = (each) => each.buffer === common && each.byteLength === common.byteLength
   const views = this.filter((each) => ArrayBuffer.isView(each) && each.byteLength > 0 && !isWhole(each))

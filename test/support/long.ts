@@ -1,13 +1,13 @@
-// How much a run of the tests covers. LONG=1 (`npm run test:long`) adds more cases of each property and tests that take
-// minutes; LONG=2 (`npm run check:trust`, with only some files) adds every case of the checks that are generated from
-// the schema or from a table. No other module reads LONG.
+// How much a run of the tests covers. LONG=1 (`npm run test:long`, the long run) adds more cases of each property, and
+// tests that take minutes. LONG=2 (`npm run check:trust`, the exhaustive run, with only some files) adds every case of
+// the checks that are generated from the schema or from a table. vitest.config.ts also reads LONG, for its time limits.
 
 const { LONG } = process.env
 
-/** Whether this is the exhaustive run. */
+/** Whether LONG is 2. */
 export const isExhaustive = LONG === '2'
-/** Whether this is the long run or the exhaustive one. */
+/** Whether LONG is 1 or 2. */
 export const isLong = LONG === '1' || isExhaustive
 
-/** Number of cases of a property test: `full` in the long run, otherwise a tenth of it, rounded up. */
+/** Number of cases of a property test: `full` if `isLong`, otherwise a tenth of it, rounded up. */
 export const casesOf = (full: number): number => (isLong ? full : Math.ceil(full / 10))

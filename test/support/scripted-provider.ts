@@ -1,4 +1,4 @@
-// A chat provider for tests of runs: it replies as the test's script says, and records what it was asked.
+// A chat provider for tests of runs: it replies with the scripts of the test, and records its calls.
 
 import type {
   ProviderAdapter,
@@ -15,13 +15,13 @@ export type Script = readonly Step[]
 export type ScriptedProvider = ProviderAdapter & {
   /** The parameters of each call, in order. */
   readonly asked: ProviderCallParams[]
-  /** The reply to the next calls: the first element to the first of them. Without any, replies "ok". */
+  /** Queues the replies to the next calls, one for each. Replies "ok" if no reply is queued. */
   next(...scripts: Script[]): void
-  /** Forgets the calls, and the replies that were not used. */
+  /** Deletes the recorded calls, and the replies that were not used. */
   reset(): void
 }
 
-/** @param usage what the provider reports; null for nothing */
+/** @param usage the token usage that the provider reports; null for none */
 export function createScriptedProvider(
   usage: { inputTokens: number; outputTokens: number } | null = { inputTokens: 10, outputTokens: 5 },
 ): ScriptedProvider {

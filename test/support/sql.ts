@@ -1,9 +1,9 @@
-// Statements of tests, as the owner of the tables and over all tenants.
+// Runs statements of tests as the user of the connection, over all tenants.
 
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import type { Pool } from '../../src/store/tenant-pool.ts'
 
-/** Runs statements on the pool as the user of the connection, who may do everything. */
+/** Resets the role for each statement, because the pool's role is limited to one tenant. */
 export const sql = (pool: Pick<Pool, 'connect'>) => ({
   async query<Row extends QueryResultRow = any>(
     statement: string | QueryConfig,

@@ -1,4 +1,5 @@
-// The names that a text mentions: what a name is, where none is looked for, and the time for hostile texts.
+// The names that a text mentions: the form of a name, the parts of a text in which no mention counts, and the time for
+// hostile texts.
 
 import { describe, expect, it } from 'vitest'
 import { MAX_MENTIONS, mentionsIn } from '../../src/text/mentions.ts'
@@ -35,7 +36,7 @@ describe('the mentions in a text', () => {
     ['a name that is too long', `@${'a'.repeat(201)} @"${'b'.repeat(201)}"`],
     ['no @', 'hello'],
     ['nothing', ''],
-  ])('are none in %s', (_, text) => {
+  ])('are not found in %s', (_, text) => {
     expect(mentionsIn(text)).toBeNull()
   })
 

@@ -6,7 +6,7 @@ import { placeholder, redact } from '../../src/text/redact.ts'
 import { LABELLED, readLabels } from './redact-labels.ts'
 
 describe('redaction of the labelled set', () => {
-  it('misses at most one marked text, and finds at most one other text', () => {
+  it('misses at most one marked text, and finds at most one unmarked text', () => {
     let right = 0
     const wrong: string[] = []
     const missed: string[] = []

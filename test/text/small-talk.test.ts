@@ -1,4 +1,4 @@
-// Small talk: which sentences carry no content, and what is left of a sentence without its greeting.
+// Small talk: sentences without content, and the removal of a greeting from a sentence.
 
 import { describe, expect, it } from 'vitest'
 import { isSmallTalk, namesOf, withoutHail } from '../../src/text/small-talk.ts'
@@ -26,7 +26,7 @@ describe('small talk', () => {
     'Hey Mel, great to chat with you again!',
     'Ok.',
     '🌟',
-  ])('is all of %j', (sentence) => expect(isSmallTalk(sentence, NAMES)).toBe(true))
+  ])('is the whole of %j', (sentence) => expect(isSmallTalk(sentence, NAMES)).toBe(true))
 
   it.each([
     'I moved to Porto.',
@@ -41,7 +41,7 @@ describe('small talk', () => {
     'Have the invoice ready.',
     'Wow, the price rose by 20 %.',
     'Mark, thanks!',
-  ])('is not %j', (sentence) => expect(isSmallTalk(sentence, NAMES)).toBe(false))
+  ])('is not the whole of %j', (sentence) => expect(isSmallTalk(sentence, NAMES)).toBe(false))
 
   it.each([
     ['Hey Caroline, since we talked I ran a race.', 'Since we talked I ran a race.'],

@@ -1,4 +1,4 @@
-// Titles by rules: of requests, of talks between people, and of texts that have none.
+// Titles by rules: for requests, for talks between people, and null for texts without a topic.
 
 import { describe, expect, it } from 'vitest'
 import { cutTitle, TITLE_CHARACTERS, titleOf } from '../../src/text/title.ts'
@@ -66,7 +66,7 @@ describe('the title of turns', () => {
   })
 
   it('takes a time linear in the length of the turns', () => {
-    // A pattern that backtracks would not end within the timeout of the test.
+    // A pattern that backtracks would exceed the timeout of the test.
     for (const text of [
       'I am so '.repeat(5_000),
       'we have to to to '.repeat(3_000),

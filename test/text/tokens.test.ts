@@ -54,7 +54,7 @@ describe('counting tokens', () => {
     expect(counted).toEqual(texts.map(countInline))
   })
 
-  it('returns to each concurrent call the number for its own text', async () => {
+  it('returns the number for its own text to each concurrent call', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => 'one two three '.repeat(1_200 + i))
     expect(await Promise.all(texts.map(async (text) => counter.count(text)))).toEqual(texts.map(countO200k))
   })

@@ -15,7 +15,7 @@ describe('words', () => {
     ['', []],
     ['x'.repeat(65), []],
     ['x'.repeat(64), ['x'.repeat(64)]],
-  ])('of %j', (text, expected) => {
+  ])('are found in %j', (text, expected) => {
     expect(words(text)).toEqual(expected)
   })
 

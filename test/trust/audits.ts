@@ -6,7 +6,7 @@ import { startServer, type ServerProcess } from '../bench/process.ts'
 import { PROBES } from './probes.ts'
 import type { Context, Row, Section, Store } from './section.ts'
 
-/** Variables of a server that docs/security.md recommends for production. */
+/** Variables that docs/security.md recommends for a production server. */
 export const PRODUCTION = { INTROSPECTION: '0', GRAPHIQL: '0' }
 /** Audits that fail without introspection, because they query `__type`. */
 export const NEED_INTROSPECTION = ['28B9', '2EA1', '6A70', 'D6D5']

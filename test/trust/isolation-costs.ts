@@ -1,6 +1,6 @@
 // The cost of row-level security: the same calls on two databases with equal data, one of which has its policies
-// disabled, in rounds that alternate. The tenant is set on both, so the figures are those of the policies. Then the
-// cost of statements that serve one tenant each: appends at the same time, over more and more tenants.
+// disabled, in rounds that alternate. The tenant is set on both, so their difference is the cost of the policies. Then
+// the cost of a separate statement for each tenant: concurrent appends in 1, 10 and 100 tenants.
 
 import { cpSync } from 'node:fs'
 import { pino } from 'pino'
@@ -17,15 +17,15 @@ import { interleave } from '../bench/figures.ts'
 import { sql } from '../support/sql.ts'
 import type { Context, Row, Section, Store } from './section.ts'
 
-/** Minimum ratio of the speed with policies to that without. */
+/** Minimum ratio of the speed with policies to the speed without them. */
 const GATE = 0.85
 const ROUNDS = 15
-/** Turns of the large conversation; the small conversations, with TURNS each; other tenants with one of them each. */
+/** Turns of the large conversation. The tenant also has CONVERSATIONS of TURNS turns, and each other tenant has one. */
 const LARGE = 2_000
 const CONVERSATIONS = 50
 const TURNS = 40
 const OTHER_TENANTS = 20
-/** Conversations to which a round appends at the same time. */
+/** Number of conversations to which a round appends at the same time. */
 const WRITTEN = 100
 const TENANTS = [1, 10, 100]
 
@@ -84,7 +84,7 @@ async function fill(env: Record<string, string>): Promise<Filled> {
   }
 }
 
-/** Copies a database that nobody uses, and returns the variables of the copy. */
+/** Copies a database that no process uses, and returns the variables of the copy. */
 async function copy(env: Record<string, string>): Promise<Record<string, string>> {
   if (!env.DATABASE_URL) {
     const dataDir = `${env.DATA_DIR}-copy`

@@ -8,7 +8,7 @@ import type { Load, LoadResult } from '../bench/http-load.ts'
 import { startCheckout, startWorker, type ServerProcess, type Worker } from '../bench/process.ts'
 import type { Context, Row, Section, Store } from './section.ts'
 
-/** Minimum ratio of the speed with metrics to that without. */
+/** Minimum ratio of the speed with metrics to the speed without them. */
 const GATE = 0.85
 const ROUNDS = 11
 const ROUND_MS = 2_000
@@ -24,9 +24,9 @@ const APPEND = `mutation ($id: ID!) { appendTurn(input: { conversationId: $id, t
   ... on AppendTurnPayload { turn { seq } } } }`
 const PAGE = `query ($id: ID!) { conversation(id: $id) { turns(last: 50) { edges { node { id seq text } } } } }`
 
-type Contestant = { server: ServerProcess; conversationId: string }
+type Variant = { server: ServerProcess; conversationId: string }
 
-async function start(env: Record<string, string>, onLine?: (line: string) => void): Promise<Contestant> {
+async function start(env: Record<string, string>, onLine?: (line: string) => void): Promise<Variant> {
   const settings = { AUTOMATIC_TITLES: 'false', FACT_EXTRACTION_EVERY_N: '0', ...env }
   const server = await startCheckout(root, settings, onLine)
   const connection = await openConnection(server.port)
@@ -57,19 +57,19 @@ async function measure(
   { share, log }: Context,
   store: Store,
   load: Worker<Load, LoadResult>,
-  contestants: Record<'with' | 'without', Contestant>,
+  variants: Record<'with' | 'without', Variant>,
 ): Promise<Row[]> {
   const rows: Row[] = []
   for (const [name, query, expectedText] of [
     ['append', APPEND, '"seq"'],
     ['page of history', PAGE, '"edges"'],
   ] as const) {
-    const run = async ({ server: { port }, conversationId: id }: Contestant) => {
+    const run = async ({ server: { port }, conversationId: id }: Variant) => {
       const bodies = [JSON.stringify({ query, variables: { id } })]
       const given = { port, path: '/graphql', bodies, connections: CONNECTIONS, ms: ROUND_MS, expectedText }
       return (await load.ask(given)).perSecond
     }
-    const runs = { with: () => run(contestants.with), without: () => run(contestants.without) }
+    const runs = { with: () => run(variants.with), without: () => run(variants.without) }
     const medians = await interleave(Math.max(3, Math.round(ROUNDS * share)), runs, () => {})
     const ratio = medians.with / medians.without
     log(`${store.name}, ${name}: ${ratio.toFixed(2)}`)
@@ -90,12 +90,12 @@ export const metricsCosts: Section = {
     for (const store of context.stores) {
       const load = startWorker<Load, LoadResult>('./http-load.ts')
       let metrics = ''
-      const started: Contestant[] = []
+      const started: Variant[] = []
       try {
         const observe = (line: string) => (metrics ||= /"url":"([^"]+\/metrics)"/.exec(line)?.[1] ?? '')
         started.push(await start({ ...(await store.env()), METRICS_PORT: '0' }, observe))
         started.push(await start(await store.env()))
-        const [observed, plain] = started as [Contestant, Contestant]
+        const [observed, plain] = started as [Variant, Variant]
         const stop = scrape(metrics)
         rows.push(...(await measure(context, store, load, { with: observed, without: plain })))
         const scrapes = stop()

@@ -1,6 +1,6 @@
 // The requests of graphql-cop (https://github.com/dolevf/graphql-cop) and of nuclei's templates for GraphQL
-// (https://github.com/projectdiscovery/nuclei-templates, http/misconfiguration/graphql), written anew, with what each
-// of them considers a finding.
+// (https://github.com/projectdiscovery/nuclei-templates, http/misconfiguration/graphql), rewritten here, with the
+// condition under which each scanner reports a finding.
 
 export type Probe = {
   scanner: 'graphql-cop' | 'nuclei'

@@ -1,10 +1,10 @@
 // A section of `npm run check:trust`: measures or runs something, and returns rows for the table.
 
 export type Row = {
-  /** What was measured. */
+  /** Name of the measured quantity. */
   name: string
   value: string
-  /** What the value must be. */
+  /** The values that are ok, for the table. */
   gate: string
   ok: boolean
 }
@@ -14,7 +14,7 @@ export type Store = { name: string; env(): Promise<Record<string, string>> }
 
 export type Context = {
   stores: readonly Store[]
-  /** Share of the full load: 1, or less for a short run. */
+  /** Share of the full load, at most 1. */
   share: number
   log(line: string): void
 }

@@ -19,7 +19,7 @@ const OPERATIONS = 100
 
 const MAX_GROWTH_MB = 50
 const MAX_CHANGE = 0.2
-/** Number of measurements. Another one follows only if all exceeded a gate, because other load on the machine may. */
+/** Maximum number of measurements. Another one follows only if all exceeded a gate, as other load may cause. */
 const MEASUREMENTS = 3
 
 const SUBSCRIPTION = `subscription ($id: ID!, $afterSeq: Int) {
@@ -90,7 +90,7 @@ type Scenario = {
   name: string
   /** Number of turns that the live subscribers receive while the socket is paused. */
   turns: number
-  /** Writes what the paused socket will be sent. Returns the id of its conversation; null for that of the live ones. */
+  /** Writes the turns for the paused socket. Returns the id of its conversation; null for that of the live sockets. */
   prepare(target: Target): Promise<string | null>
   /** Sends the operations of the socket, which is then not read. */
   operate(socket: WebSocket, conversationId: string): void
@@ -121,7 +121,7 @@ type Measured = { growthMB: number; change: number; before: number; during: numb
 
 const passes = ({ growthMB, change }: Measured) => growthMB < MAX_GROWTH_MB && change < MAX_CHANGE
 
-/** Delivers the turns of the scenario. With `isPaused`, a socket that is not read has subscribed before. */
+/** Delivers the turns of the scenario. With `isPaused`, a paused socket subscribes first. */
 async function deliverAll(
   target: Target,
   { turns, prepare, operate }: Scenario,

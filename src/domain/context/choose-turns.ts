@@ -163,7 +163,7 @@ function olderItems(
     recentTurns !== null && taken >= recentTurns
       ? `older than the recent turns (at least ${recentTurns})`
       : 'no space for older turns'
-  return [omittedItem('RECENT', older, complete ? why : `${why}; turns before them were not read`)]
+  return [omittedItem('RECENT', older, complete ? why : `${why}; older turns were not read`)]
 }
 
 const orphanItems = (orphans: readonly MeasuredMessage[]): ContextItem[] =>

@@ -133,7 +133,7 @@ export async function fitFacts(
               sourceIds: omitted.map(({ id }) => id),
               tokenCount: omittedTokens,
               included: false,
-              reason: hasAll || omitted.length === 0 ? why : `${why}; facts before them were not read`,
+              reason: hasAll || omitted.length === 0 ? why : `${why}; older facts were not read`,
             },
           ],
   }

@@ -183,19 +183,19 @@ await check('pages of conversations and turns, joined by relayStylePagination', 
   await conversations.fetchMore({ variables: { after } })
   await until('the second page', () => list.some(({ title }) => title === 'Conversation 1'))
 
-  const room = client.watchQuery({ query: Room, variables: { id: oldest!, first: 2 } })
-  const texts = () => room.getCurrentResult().data?.conversation?.turns?.edges?.map((edge) => edge?.node?.text)
-  room.subscribe(() => {})
+  const transcript = client.watchQuery({ query: Room, variables: { id: oldest!, first: 2 } })
+  const texts = () => transcript.getCurrentResult().data?.conversation?.turns?.edges?.map((edge) => edge?.node?.text)
+  transcript.subscribe(() => {})
   await until('the first turns', () => texts()?.length === 2)
-  const end = room.getCurrentResult().data?.conversation?.turns?.pageInfo?.endCursor
-  await room.fetchMore({ variables: { after: end } })
+  const end = transcript.getCurrentResult().data?.conversation?.turns?.pageInfo?.endCursor
+  await transcript.fetchMore({ variables: { after: end } })
   await until('all turns', () => texts()?.join() === 'one,two,three')
 })
 
-const room = client.watchQuery({ query: Room, variables: { id: newest!, first: 2 } })
+const transcript = client.watchQuery({ query: Room, variables: { id: newest!, first: 2 } })
 let presence: string | undefined
 let title: string | null | undefined
-room.subscribe(({ data, dataState }) => {
+transcript.subscribe(({ data, dataState }) => {
   if (dataState !== 'complete' || !data.conversation) return
   presence = data.conversation.participants.nodes.find(({ actor }) => actor === 'bob')?.presence
   title = data.conversation.title

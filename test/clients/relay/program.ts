@@ -186,7 +186,7 @@ async function append(input: Input, connections: string[] = []): Promise<string>
       onError: reject,
     }),
   )
-  // Relay types the fields selected on an interface as optional, so they tell the members of the union apart.
+  // Relay types the fields selected on an interface as optional, so they distinguish the members of the union.
   if (result.turnEdge) {
     const { createdAt, conversation, parts } = result.turnEdge.node
     const texts = parts.map((part) => (part.__typename === 'TextPart' ? part.text.toUpperCase() : part.__typename))
@@ -216,8 +216,8 @@ await check('pages of conversations and turns, joined by @connection and @refetc
   await fetchQuery(environment, Conversations, { first: 2, after: pageInfo.endCursor }).toPromise()
   await until('the second page', () => list().conversations.edges.some(({ node }) => node.title === 'Conversation 1'))
 
-  const room = await watch<programRoomQuery>(Room, { id: oldest!, first: 2 })
-  const turns = watchTurns(room().conversation!)
+  const transcript = await watch<programRoomQuery>(Room, { id: oldest!, first: 2 })
+  const turns = watchTurns(transcript().conversation!)
   const texts = () => turns().edges.map(({ node }) => node.text)
   assert.deepEqual(texts(), ['one', 'two'])
   const after = turns().pageInfo.endCursor
@@ -228,7 +228,7 @@ await check('pages of conversations and turns, joined by @connection and @refetc
   await until('the edge of @appendEdge', () => texts().join() === 'one,two,three,four')
 })
 
-const room = await watch<programRoomQuery>(Room, { id: newest!, first: 2 })
+const transcript = await watch<programRoomQuery>(Room, { id: newest!, first: 2 })
 const seqs: number[] = []
 const live = requestSubscription<programLiveSubscription>(environment, {
   subscription: Live,
@@ -239,13 +239,13 @@ const live = requestSubscription<programLiveSubscription>(environment, {
 })
 
 await check('presence, titles and unread counts that update by themselves', async () => {
-  const presence = () => room().conversation!.participants.nodes.find(({ actor }) => actor === 'bob')?.presence
+  const presence = () => transcript().conversation!.participants.nodes.find(({ actor }) => actor === 'bob')?.presence
   const item = () => list().conversations.edges[0]!.node
   await until('the first state', () => presence() === 'OFFLINE' && seqs.length >= 5)
   await setPresence('bob', newest!, 'TYPING')
   await until('presence', () => presence() === 'TYPING')
   await rename('bob', newest!, 'Renamed')
-  await until('the title', () => room().conversation!.title === 'Renamed' && item().title === 'Renamed')
+  await until('the title', () => transcript().conversation!.title === 'Renamed' && item().title === 'Renamed')
   await say('bob', newest!, 'new')
   await until('the last turn', () => item().lastTurn?.text === 'new' && item().viewerUnreadCount === 4)
 })

@@ -88,7 +88,7 @@ describe('the actor of an operation', () => {
     )
   })
 
-  it('may be new only where a mutation can make it known', () => {
+  it('may be unknown only in a mutation that can introduce it', () => {
     const mayBeNew = (text: string) => found(text).mayBeNew
     const turn = 'conversationId: "c", as: "new", turn: { role: USER }'
     expect(mayBeNew(`mutation { appendTurn(input: { ${turn} }) { __typename } }`)).toBe(true)

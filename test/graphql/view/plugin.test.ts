@@ -1,4 +1,4 @@
-// Each operation has its own viewer, over HTTP and on one socket, also if the document is known and has a query plan.
+// Each operation has its own viewer, over HTTP and on one socket, even if its document is cached and has a query plan.
 
 import { describe, expect, test, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -34,7 +34,7 @@ describe.each(backends)('the viewer of an operation on $name', (backend) => {
   })
   const ACTORS = ['bob', 'cy', null, 'cy', 'bob', null, 'bob', 'cy']
 
-  test('is that of its own variables, one request after the other and at the same time', async () => {
+  test('is named by its own variables, in consecutive and in concurrent requests', async () => {
     const { tenant, id } = await newConversation()
     const read = async (as: string | null) => {
       const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
@@ -45,7 +45,7 @@ describe.each(backends)('the viewer of an operation on $name', (backend) => {
     expect(answers).toEqual(ACTORS.map((as) => expected(as ?? 'ada')))
   })
 
-  test('is that of its own variables among the operations of one socket', async () => {
+  test('is named by its own variables, among concurrent operations of one socket', async () => {
     const { tenant, id } = await newConversation()
     const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
     const read = async (as: string | null) => {
@@ -54,7 +54,7 @@ describe.each(backends)('the viewer of an operation on $name', (backend) => {
     expect(await Promise.all(ACTORS.map(read))).toEqual(ACTORS.map((as) => expected(as ?? 'ada')))
   })
 
-  test('is read from the database once, and then remembered', async () => {
+  test('is looked up in the database once, and then remembered', async () => {
     const { tenant } = await newConversation()
     await createConversation(server.deps, tenant.as('owner'), {})
     const query = vi.spyOn(server.deps.reads.pool, 'query')

@@ -55,7 +55,7 @@ const failureOf = (parts: LanguageModelV3StreamPart[] | Error) =>
     )
 
 describe('createAiSdkProvider', () => {
-  it('accepts any model of AI SDK 6, wrapped ones too, and names its only model', async () => {
+  it('accepts any model of AI SDK 6, even a wrapped one, and names its only model', async () => {
     expectTypeOf<LanguageModelV3>().toExtend<AiSdkModel>()
     const { model } = modelOf([{ type: 'text-delta', id: '1', delta: 'Hello.' }, FINISH])
     const wrapped = wrapLanguageModel({ model, middleware: { specificationVersion: 'v3' } })
@@ -72,7 +72,7 @@ describe('createAiSdkProvider', () => {
     expect(() => createAiSdkProvider('openai/gpt' as never)).toThrow(TypeError)
   })
 
-  it('leaves out reasoning, files and calls that the provider executes', async () => {
+  it('omits reasoning, files and calls that the provider executes', async () => {
     const { model } = modelOf([
       { type: 'response-metadata', id: 'resp-1', modelId: 'x' },
       { type: 'reasoning-delta', id: '0', delta: 'Hm.' },
@@ -182,14 +182,14 @@ describe('a failure of the model', () => {
     expect((failed as Error).message).not.toContain('secret')
   })
 
-  it('in the reply is an error of the provider, and an end without a finish is CUT_OFF', async () => {
+  it('in the reply is UNAVAILABLE, and the end of a reply without a finish is CUT_OFF', async () => {
     expect(await failureOf([{ type: 'error', error: { message: 'secret' } }])).toMatchObject({ code: 'UNAVAILABLE' })
     expect(await failureOf([{ type: 'text-delta', id: '1', delta: 'x' }])).toMatchObject({ code: 'CUT_OFF' })
     const failed: LanguageModelV3StreamPart = { ...FINISH, finishReason: { unified: 'error', raw: 'x' } }
     expect(await failureOf([failed])).toMatchObject({ code: 'CUT_OFF' })
   })
 
-  it('that is a mistake of its code passes through', async () => {
+  it('that is a programming error is rethrown', async () => {
     const bug = new RangeError('a bug')
     expect(await failureOf(bug)).toBe(bug)
   })

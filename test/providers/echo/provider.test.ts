@@ -65,7 +65,7 @@ describe('an answer of echo', () => {
     expect(await reply(messages)).toMatchObject({ text: expected, id: (await reply(messages)).id })
   })
 
-  it('mentions nobody, because a mention may start another agent', async () => {
+  it('mentions no actor, because a mention may start another agent', async () => {
     expect((await reply([user('Ada', 'Tell @bob and @"Cy Low"')])).text).toBe('Ada said: "Tell bob and "Cy Low"" (Ada)')
   })
 
@@ -75,7 +75,7 @@ describe('an answer of echo', () => {
     expect((await reply([])).text).toBe('There is no message to answer.')
   })
 
-  it('is cut at the limit of tokens, which are words', async () => {
+  it('is cut at maxTokens, where each word is a token', async () => {
     const cut = await reply([user('Ada', 'One two three four five.')], { maxTokens: 3 })
     expect(cut).toMatchObject({ text: 'Ada said: "One ', finishReason: 'length', usage: { outputTokens: 3 } })
   })
@@ -92,12 +92,12 @@ describe('an answer of echo', () => {
 })
 
 describe('a script of echo', () => {
-  it('comes from a user, with text around it', async () => {
+  it('is found in a user message, even with text around it', async () => {
     const messages = [user('Ada', '@echo please: {"echo": {"text": "As told. ", "repeat": 2}}')]
     expect((await reply(messages)).text).toBe('As told. As told. ')
   })
 
-  it('of extensions comes before one of the user, and that before one of the system', async () => {
+  it('in extensions precedes one in a user message, which precedes one in a system message', async () => {
     const messages = [
       system('{"echo": {"text": "system"}}'),
       system('{"echo": [{"when": "never", "text": "x"}, {"when": "TEA", "text": "tea: {{answer}}"}]}'),
@@ -110,7 +110,7 @@ describe('a script of echo', () => {
     expect((await reply(scripted, { metadata })).text).toBe('extensions')
   })
 
-  it('calls tools once, then answers; rounds select further rules', async () => {
+  it('calls its tools once, then answers; `round` selects the rule of a later round', async () => {
     const rules = [
       { text: 'I look. ', tools: [{ name: 'search', arguments: { q: 1 } }, { name: 'now' }] },
       { round: 1, tools: [{ name: 'more' }] },
@@ -133,7 +133,7 @@ describe('a script of echo', () => {
     expect((await reply([endless, call('now'), result('now', 1)])).toolCalls).toMatchObject([{ name: 'now' }])
   })
 
-  it('fails as often as it says, then succeeds', async () => {
+  it('fails the given number of times, then succeeds', async () => {
     const messages = [
       user('Ada', '{"echo": {"fail": {"code": "RATE_LIMITED", "status": 429, "retryAfterMs": 5, "times": 2}}}'),
     ]
@@ -149,7 +149,7 @@ describe('a script of echo', () => {
     expect(await failure(adapter, messages)).toBeNull()
   })
 
-  it('stops after some words', async () => {
+  it('stalls or fails after the given number of words', async () => {
     const adapter = createEchoProvider({ stallMs: 60 })
     for (const [end, code] of [
       ['"stall": true', 'STALLED'],
@@ -167,7 +167,7 @@ describe('a script of echo', () => {
     }
   })
 
-  it('ends the process only if that is allowed', async () => {
+  it('ends the process only if the settings allow it', async () => {
     const messages = [user('Ada', '{"echo": {"die": true}}')]
     expect(await failure(createEchoProvider(), messages)).toMatchObject({ code: 'REFUSED', retryable: false })
     let deaths = 0
@@ -181,7 +181,7 @@ describe('a script of echo', () => {
     ['{"echo": {"fail": {"code": "BROKEN"}}}', /fail/],
     ['{"echo": {"text": "x", ', /is not JSON/],
     ['{"echo": {"text": "xxxxxxxx", "repeat": 9000000}}', /more than 16777216/],
-  ])('that is wrong is refused: %s', async (content, problem) => {
+  ])('that is invalid is refused: %s', async (content, problem) => {
     expect(await failure(echo, [user('Ada', content)])).toMatchObject({
       code: 'REFUSED',
       retryable: false,

@@ -1,6 +1,6 @@
-// The openai provider against a local server that speaks Server-Sent Events: texts exact to the byte in pieces of any
-// size, tool calls, usage, failures before and within the reply, and the limits of a reply. The contract of all adapters
-// is in test/contract/.
+// The openai provider against a local server that sends Server-Sent Events: texts exact to the byte in pieces of any
+// size, tool calls, usage, failures before and within the reply, and the limits of a reply. The contract of all
+// adapters is in test/contract/.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { MAX_REPLY_BYTES, MAX_REPLY_CALLS, type ChatAdapter } from '../../../src/providers/chat-adapter.ts'
@@ -52,7 +52,7 @@ const params = (given: Partial<ProviderCallParams> = {}): ProviderCallParams => 
 const textOf = ({ content }: ProviderMessage) =>
   content.map((part) => (part.type === 'text' ? (part.text as string) : '')).join('')
 
-/** Reads a call to its end. `deltas` are those that arrived, and `error` is what the stream threw. */
+/** Reads a call to its end. `deltas` are the texts that arrived, and `error` is the error that the stream threw. */
 async function read(adapter = provider(), given = params()) {
   const deltas: string[] = []
   try {
@@ -84,7 +84,7 @@ describe('a streamed reply', () => {
     }
   })
 
-  it('may trickle for longer than the limit of silence', async () => {
+  it('may take longer than the limit of silence while pieces arrive', async () => {
     // 8 events of about 200 bytes: each piece comes after 20 ms, and all of them after some 800 ms.
     model.next(trickles(events(replyOf(...WORDS)) + DONE, 50, 20))
     const started = Date.now()
@@ -94,7 +94,7 @@ describe('a streamed reply', () => {
     expect(Date.now() - started).toBeGreaterThan(300)
   })
 
-  it('is kept alive by comments', async () => {
+  it('does not stall while comments arrive', async () => {
     model.next(async (response) => {
       open(response)
       for (let at = 0; at < 10; at++) {
@@ -106,7 +106,7 @@ describe('a streamed reply', () => {
     expect(await read(provider({ stallMs: 300 }))).toMatchObject({ text: 'Now.', error: null })
   })
 
-  it('accepts other line ends, an event without a space, fields of other types, and no end mark', async () => {
+  it('may have other line ends, an event without a space, fields of other types, and no end mark', async () => {
     const text = events([
       chunk({ content: 'One. ' }),
       { ...chunk({}), choices: null, usage: 'x' },
@@ -120,7 +120,7 @@ describe('a streamed reply', () => {
     expect(result!.usage).toBeUndefined()
   })
 
-  it('reports why the model stopped', async () => {
+  it('has the reason why the model stopped, and the text of a refusal', async () => {
     for (const [finish, expected] of [
       ['length', 'length'],
       ['content_filter', 'content-filter'],
@@ -139,7 +139,7 @@ describe('tool calls', () => {
 
   it.each([
     [
-      'in pieces, in turns, one of them without arguments',
+      'in interleaved pieces, one of them without arguments',
       [
         delta({ index: 0, id: 'a', function: { name: 'search', arguments: '' } }),
         delta({ index: 1, id: 'b', function: { name: 'now' } }),
@@ -153,7 +153,7 @@ describe('tool calls', () => {
       ],
     ],
     [
-      'whole, all with the index 0',
+      'as whole calls, all with the index 0',
       [
         delta({ index: 0, id: 'a', function: { name: 'now', arguments: '{"at":1}' } }),
         delta({ index: 0, id: 'b', function: { name: 'now', arguments: '{"at":2}' } }),
@@ -169,7 +169,7 @@ describe('tool calls', () => {
       [{ id: 'a', name: 'now', arguments: { at: 1 } }],
     ],
     [
-      'with arguments that are no JSON, as the text',
+      'with arguments that are not JSON, as a text',
       [delta({ index: 0, id: 'a', function: { name: 'now', arguments: '{"at":' } })],
       [{ id: 'a', name: 'now', arguments: '{"at":' }],
     ],
@@ -188,7 +188,7 @@ describe('tool calls', () => {
     expect(result).toMatchObject({ finishReason: 'tool-calls' })
   })
 
-  it('get ids of their own if the server gives none, or the same twice', async () => {
+  it('get new ids if the server sends none, a repeated one or one with other characters', async () => {
     const call = (index: number, id?: string) => ({
       index,
       ...(id && { id }),
@@ -210,7 +210,7 @@ describe('tool calls', () => {
     expect(result).toMatchObject({ finishReason: 'tool-calls' })
   })
 
-  it('without a name are a bad reply, and so are too many', async () => {
+  it('without a name fail with BAD_REPLY, and too many fail with REPLY_TOO_LARGE', async () => {
     model.next(streams(delta({ index: 0, id: 'a', function: { arguments: '{}' } }), chunk({}, 'tool_calls')))
     expect((await read()).error).toMatchObject({ code: 'BAD_REPLY' })
     const many = Array.from({ length: MAX_REPLY_CALLS + 1 }, (_, index) =>
@@ -241,7 +241,7 @@ describe('a failure before the reply', () => {
       })
       expect(await read(adapter)).toMatchObject({ text: 'Hello there.', error: null })
     }
-    // One request each: the client makes no retries of its own.
+    // One request for each call: the client does not retry.
     expect(model.requests).toHaveLength(6)
   })
 
@@ -277,7 +277,7 @@ describe('a failure before the reply', () => {
     expect(sent).toBeLessThan(64 * 1024 * 1024)
   })
 
-  it('by another service names the URL to check', async () => {
+  it('names the setting of the URL if another service answers, and no address if none does', async () => {
     const settingNames = { url: 'the baseUrl of x', key: 'the key of x', model: 'the model of x' }
     model.next((response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'))
     const { error } = await read(provider({ settingNames }))
@@ -292,7 +292,7 @@ describe('a failure before the reply', () => {
   })
 })
 
-describe('a failure within the reply keeps the text so far', () => {
+describe('an interrupted reply', () => {
   const begun = events([chunk({ content: 'So ' }), chunk({ content: 'far. ' })])
 
   it.each([
@@ -302,12 +302,12 @@ describe('a failure within the reply keeps the text so far', () => {
       breaksAfter(begun + 'data: {"choices":[{"delta":{"content":"\u00c3'),
       'CUT_OFF',
     ],
-    ['an orderly end without a finish', trickles(begun, 20), 'CUT_OFF'],
+    ['a regular end without a finish', trickles(begun, 20), 'CUT_OFF'],
     ['an end mark without a finish', trickles(begun + DONE, 20), 'CUT_OFF'],
     ['a garbage line', trickles(`${begun}data: {"choices": [garbage\n\n${events(replyOf('x'))}`, 50), 'BAD_REPLY'],
-    ['an event that is no object', trickles(`${begun}data: null\n\n`, 50), 'BAD_REPLY'],
+    ['an event that is not an object', trickles(`${begun}data: null\n\n`, 50), 'BAD_REPLY'],
     ['an error event', trickles(`${begun}data: {"error":{"message":"${KEY}","code":502}}\n\n`, 50), 'UNAVAILABLE'],
-  ])('after %s', async (_, responder, code) => {
+  ])('keeps the text so far, and fails after %s', async (_, responder, code) => {
     model.next(responder)
     const { text, error } = await read()
     expect(text).toBe('So far. ')
@@ -315,7 +315,7 @@ describe('a failure within the reply keeps the text so far', () => {
     expect(error!.message).not.toMatch(/garbage|hunter2/)
   })
 
-  it('unless the reply is complete: a cut after the finish only loses the usage', async () => {
+  it('is complete without its usage if it is cut after the finish', async () => {
     model.next(breaksAfter(begun + events([chunk({}, 'stop')])))
     const { text, result } = await read()
     expect(text).toBe('So far. ')
@@ -323,7 +323,7 @@ describe('a failure within the reply keeps the text so far', () => {
     expect(result!.usage).toBeUndefined()
   })
 
-  it('and ignores lines that are no events', async () => {
+  it('is complete despite lines that are not events', async () => {
     model.next(trickles(`garbage\n\n${events(replyOf('Fine.'))}more garbage\n${DONE}`, 9))
     expect(await read()).toMatchObject({ text: 'Fine.', error: null })
   })
@@ -332,7 +332,7 @@ describe('a failure within the reply keeps the text so far', () => {
 describe('a reply of 10 MB', () => {
   const MiB = 1024 * 1024
 
-  it('is cut at the limit, and the connection is closed', async () => {
+  it('fails at the limit with the text so far, and the connection is closed', async () => {
     let sent = 0
     let closed: Promise<unknown> = Promise.resolve()
     model.next(async (response) => {
@@ -358,7 +358,7 @@ describe('a reply of 10 MB', () => {
     expect(sent).toBeLessThan(10 * MiB)
   })
 
-  it('fails in one event, and in the arguments of a call, too', async () => {
+  it('fails even in one event, or in the arguments of a call', async () => {
     model.next(streams(chunk({ content: 'x'.repeat(10 * MiB) }), chunk({}, 'stop')))
     const { error } = await read()
     expect(error).toMatchObject({ code: 'REPLY_TOO_LARGE', message: expect.stringContaining('a line of more than') })

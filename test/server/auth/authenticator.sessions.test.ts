@@ -1,5 +1,5 @@
-// Sockets and event streams end when their token expires or is revoked, on every server of the site, and continue when
-// the client sends a new token in time.
+// Sockets and event streams end when their token expires or is revoked, on every server process, and continue if the
+// client sends a new token in time.
 
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -110,7 +110,7 @@ describe.each(backends)('the sessions of a token on $name', (backend) => {
     expect(refused.status).toBe(401)
   }, 6_000)
 
-  it('end without a message of the bus, because keys are read again', async () => {
+  it('end even without a message of the bus, because keys are read again periodically', async () => {
     const { apiKey, token } = await newKey()
     const { closed } = await connect(urls[1]!, token)
     await deps()
@@ -119,7 +119,7 @@ describe.each(backends)('the sessions of a token on $name', (backend) => {
     expect((await closed)[0]).toBe(4403)
   }, 6_000)
 
-  it('end when the key is rotated without an overlap, and continue with one', async () => {
+  it('end when the key is rotated without an overlap, and continue when it is rotated with one', async () => {
     const first = await newKey()
     const { closed } = await connect(urls[1]!, first.token)
     await rotateApiKey(deps(), admin, { id: first.apiKey.id, expectedVersion: 1 })
@@ -139,7 +139,7 @@ describe.each(backends)('the sessions of a token on $name', (backend) => {
     expect(await text).toContain('UNAUTHENTICATED')
   })
 
-  it('continue with a new token that a ping carries, without losing an event', async () => {
+  it('continue with a new token from a ping, without losing an event', async () => {
     const socket = await connect(urls[0]!, await newToken(2))
     const expiry = Math.floor(Date.now() / 1000) + 600
     socket.send({ type: 'ping', payload: { token: await newToken(600, { exp: expiry, jti: 'second' }) } })
@@ -156,7 +156,7 @@ describe.each(backends)('the sessions of a token on $name', (backend) => {
     ['is invalid', () => 'garbage'],
     ['is of another actor', () => newToken(600, { sub: 'bob' })],
     ['is of another tenant', () => newToken(600, { tenant: 'other' })],
-    ['permits less', () => newToken(600, { rights: 'read' })],
+    ['has fewer rights', () => newToken(600, { rights: 'read' })],
   ])('end if the new token %s', async (_, make) => {
     const socket = await connect(urls[0]!, await newToken(600, { rights: ['read', 'write'] }))
     socket.send({ type: 'ping', payload: { token: await make() } })

@@ -23,7 +23,7 @@ const now = () => Math.floor(Date.now() / 1000)
 const transports = Object.entries(TRANSPORTS)
 const REFUSED = { status: 401, code: 'UNAUTHENTICATED' }
 
-/** How a transport reports a refusal that is this one over HTTP. */
+/** The outcome on a transport of a refusal that has this outcome over HTTP. */
 const over = (transport: string, { status, code }: Outcome): Outcome =>
   transport.includes('WebSocket') ? { status: status === 503 ? 1013 : 4403 } : { status, code }
 
@@ -68,7 +68,7 @@ describe.each(backends)('a server with AUTH_MODE=jwt and a secret on $name', (ba
       const [one, other] = [await newKey(), await newKey()]
       return one.token.slice(0, -43) + other.token.slice(-43)
     },
-    'an API key that is cut': async () => (await newKey()).token.slice(0, -1),
+    'a truncated API key': async () => (await newKey()).token.slice(0, -1),
     'a revoked API key': async () => {
       const { apiKey, token } = await newKey()
       await revokeApiKey(server.deps, admin(), { id: apiKey.id })
@@ -199,8 +199,8 @@ describe.each([embedded])('a server with the key set of an issuer', (backend) =>
   const server = useServer(backend, env)
   const claims = (more: object = {}) => claimsOf('acme', { tenant: undefined, ...more })
 
-  it.each(['ES256', 'RS256', 'EdDSA'])('accepts %s', async (alg) => {
-    // The cooldown of the key set lasts longer than this test, so each algorithm has a server of its own below.
+  it.each(['ES256', 'RS256', 'EdDSA'])('accepts a token with a signature by %s', async (alg) => {
+    // A key set is fetched again only after 30 s, so each algorithm has an issuer of its own.
     const own = await startIssuer()
     await own.rotate(alg)
     const { createJwtVerifier } = await import('../../../src/server/auth/jwt.ts')

@@ -1,4 +1,4 @@
-// The file of the first API key: who may read it, and when it is written.
+// The file of the first API key: its permissions, and when it is written.
 
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ describe.each([embedded])('the first key', (backend) => {
     expect(await readdir(directory)).toEqual(['first'])
   })
 
-  it('is written once, even if it is revoked later', async () => {
+  it('is not written again after it was revoked and its file was removed', async () => {
     const path = join(directory, 'first')
     await writeFirstKey(world.deps, path)
     await world.deps.db.of(SYSTEM).apiKey.updateMany({ data: { revokedAt: new Date() } })

@@ -12,7 +12,7 @@ const verifierOf = (env: Record<string, string> = {}) => createJwtVerifier(setti
 const now = () => Math.floor(Date.now() / 1000)
 
 describe('the principal of a token', () => {
-  it('is read from the claims, with the defaults of the others', async () => {
+  it('is read from the claims, with defaults for missing claims', async () => {
     const exp = now() + 60
     const token = await signWithSecret(claimsOf('acme', { exp, jti: 'one' }))
     expect(await verifierOf()(token)).toEqual({
@@ -26,7 +26,7 @@ describe('the principal of a token', () => {
     })
   })
 
-  it('is read from claims of other names', async () => {
+  it('is read from claims with the configured names', async () => {
     const verify = verifierOf({
       JWT_CLAIM_TENANT: 'https://acme.example/org',
       JWT_CLAIM_ACTOR: 'email',
@@ -52,7 +52,7 @@ describe('the principal of a token', () => {
     ['rights that are no text', { rights: { read: true } }, new Set()],
     ['an empty list of rights', { rights: [] }, new Set()],
     ['rights as a list', { rights: ['operate', 7, 'root'] }, new Set(['operate'])],
-  ])('with %s has only the rights that are known', async (_, claims, rights) => {
+  ])('with %s has only the known rights', async (_, claims, rights) => {
     expect((await verifierOf()(await signWithSecret(claimsOf('acme', claims)))).rights).toEqual(rights)
   })
 
@@ -61,7 +61,7 @@ describe('the principal of a token', () => {
     expect((await verify(await signWithSecret(claimsOf('other')))).tenant).toBe('acme')
   })
 
-  it('accepts a difference between clocks, and no more', async () => {
+  it('is read from an expired token within the clock tolerance, and not later', async () => {
     const verify = verifierOf({ JWT_CLOCK_TOLERANCE_SECONDS: '30' })
     await verify(await signWithSecret(claimsOf('acme', { exp: now() - 20 })))
     await expect(verify(await signWithSecret(claimsOf('acme', { exp: now() - 40 })))).rejects.toThrow(InvalidToken)
@@ -104,7 +104,7 @@ describe('the key set of an issuer', () => {
     expect(issuer.fetches).toBe(1)
   })
 
-  it('that cannot be fetched makes tokens unavailable, not invalid, and is not asked again at once', async () => {
+  it('causes Unavailable, not InvalidToken, if it cannot be fetched, and is not fetched again at once', async () => {
     issuer.answerWith(500)
     const verify = open()
     for (let n = 0; n < 20; n++) await expect(verify(await token())).rejects.toThrow(Unavailable)

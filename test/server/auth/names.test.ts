@@ -21,7 +21,7 @@ describe('a name', () => {
     expect(namesOfRequest({ 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual({ tenant: 'acme', actor: 'ada' })
   })
 
-  test('of a WebSocket is read from connectionParams, or else from the headers, each name separately', () => {
+  test('of a WebSocket is read from connectionParams, or from the headers if connectionParams lack it', () => {
     const headers = { 'x-tenant': 'acme', 'x-actor': 'Zo\xeb' }
     expect(ofConnection({ 'X-Actor': 'ada' }, headers)).toEqual({ tenant: 'acme', actor: 'ada' })
     expect(ofConnection({}, { 'x-actor': 'Zo%C3%AB' })).toEqual({ tenant: null, actor: 'Zoë' })
@@ -35,12 +35,12 @@ describe('a name', () => {
     ['%F0%9F%97%BC Tower', '🗼 Tower'],
     ['100%25', '100%'],
     ['a+b', 'a+b'],
-  ])('named %s is %s on every transport', (sent, actor) => {
+  ])('sent as %s is %s in a header and in connectionParams', (sent, actor) => {
     expect(header(sent)).toBe(actor)
     expect(parameter(sent)).toBe(actor)
   })
 
-  test.each(['Zoë', '李', '🗼 %25'])('may be named %s in connectionParams', (actor) => {
+  test.each(['Zoë', '李', '🗼 %25'])('may be sent as %s in connectionParams', (actor) => {
     expect(parameter(actor)).toBe(decodeURIComponent(actor))
   })
 
@@ -51,7 +51,7 @@ describe('a name', () => {
     ['encoded bytes that are not UTF-8', 'Zo%EB', /not valid percent-encoded UTF-8/],
     ['encoded text that Postgres cannot store', 'a%00b', /U\+0000/],
     ['too many characters', '%C3%AB'.repeat(201), /at most 200/],
-  ])('cannot be named by a header with %s', (_, actor, message) => {
+  ])('is rejected in a header with %s', (_, actor, message) => {
     expect(() => header(actor)).toThrow(message)
     expect(() => header(actor)).toThrow(InvalidInput)
   })
@@ -62,7 +62,7 @@ describe('a name', () => {
     ['text that Postgres cannot store', 'a\0b'],
     ['half of a surrogate pair', '\ud800'],
     ['not percent-encoded UTF-8', '100%'],
-  ])('cannot have a parameter that is %s', (_, actor) => {
+  ])('is rejected in connectionParams if it is %s', (_, actor) => {
     expect(() => parameter(actor)).toThrow(InvalidInput)
   })
 })

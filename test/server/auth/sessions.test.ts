@@ -64,7 +64,7 @@ describe('a session', () => {
     expect(ended).toHaveBeenCalledTimes(1)
   })
 
-  test('of a revoked key ends at the message of the bus, and otherwise at the next check', async () => {
+  test('of a revoked key ends with the message of the bus, or at the next check', async () => {
     for (const announce of [() => sessions.recheck('key_1'), () => vi.advanceTimersByTimeAsync(RECHECK_MS)]) {
       const [ended, other] = [vi.fn(), vi.fn()]
       sessions.watch(credential('a', null, 'key_1'), ended)
@@ -95,7 +95,7 @@ describe('a session', () => {
     expect(ended).not.toHaveBeenCalled()
   })
 
-  test('is not told after it stopped watching, and no check runs without sessions', async () => {
+  test('that stopped watching is not ended, and no check runs without sessions', async () => {
     const ended = vi.fn()
     sessions.watch(credential('a', new Date(START + 1_000), 'key_1'), ended)()
     await vi.advanceTimersByTimeAsync(5_000)

@@ -1,4 +1,4 @@
-// The plan of the page of the journal: turns are read by their ids, however many turns their conversation has.
+// The query plan of a journal page: turns are read by their ids, no matter how many turns their conversation has.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool } from '../../../../src/store/db.ts'

@@ -1,5 +1,6 @@
-// The statement for plain turns, followed by the one for all turns if it writes nothing to a conversation, does the same
-// as the latter alone: for random appends to two conversations with equal histories, the rows and the tables are equal.
+// Compares two ways to append turns: by the statement for all turns alone, and by the statement for plain turns, with
+// the other one as its fallback. Random appends to conversations with equal histories must return equal rows and leave
+// equal tables.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -21,7 +22,7 @@ const keyed = fc.record({ clientId: fc.constantFrom('a', 'b', 'c'), clientHash: 
 
 const turn = fc
   .record({
-    // Present, present, a former participant, removed by another actor, never a participant.
+    // ann and bob are participants, cleo has left, dan was removed by another actor, and eve was never a participant.
     actor: fc.constantFrom('ann', 'ann', 'bob', 'bob', 'cleo', 'dan', 'eve'),
     role: fc.constantFrom('USER', 'ASSISTANT', 'SYSTEM', 'TOOL'),
     text: fc.constantFrom('', 'hello @bob', 'the "launch" \\ of {x}, NULL', 'höher 🚀\n', '@ann and @nobody', '@carl'),
@@ -49,7 +50,7 @@ const turn = fc
   }))
 type RandomTurn = typeof turn extends fc.Arbitrary<infer T> ? T : never
 
-/** Calls of statements that follow each other: several calls a statement, in several conversations. */
+/** Consecutive statements, each with several calls in several conversations. */
 const batches = fc.array(
   fc.array(fc.record({ conversation: fc.nat(2), turns: fc.array(turn, { minLength: 1, maxLength: 3 }) }), {
     minLength: 1,
@@ -102,7 +103,7 @@ async function plainStatement(call: AppendCall): Promise<UnscopedStatement> {
 describe.each(backends)('plain appends on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** Three conversations: open, with participants that respond to turns, and with a limited membership. */
+  /** Three conversations: OPEN, OPEN with agents that respond to turns, and MEMBERS. */
   async function newConversations(tenant: Tenant): Promise<string[]> {
     const carl = { actor: 'carl', kind: 'AGENT' as const, respond: 'MENTIONED' as const }
     const ids = [
@@ -123,12 +124,12 @@ describe.each(backends)('plain appends on $name', (backend) => {
       const key = table === 'journal' ? 'conversation_id' : 'id'
       await pool.query(`UPDATE ${table} SET visibility = 'MEMBERS' WHERE ${key} = $1`, [ids[2]])
     }
-    // So that the loop guard stops wake-ups.
+    // A low limit, so that the loop guard stops wake-ups.
     await pool.query('UPDATE conversation SET max_agent_turns = 2 WHERE id = $1', [ids[1]])
     return ids
   }
 
-  /** Everything that appends write, without ids, times of this run, and salts. */
+  /** The rows that appends write, without ids, times of this run, and salts. */
   async function contentsOf(ids: readonly string[]): Promise<unknown[]> {
     const read = async (text: string) => (await sql(world.deps.pool).query(text, [ids])).rows
     return [
@@ -213,28 +214,28 @@ describe.each(backends)('plain appends on $name', (backend) => {
     expect(written).toBeGreaterThan(0)
   }, 300_000)
 
-  it('are counted, and so are those that the statement for all turns writes', async () => {
+  it('are counted, and so are fallbacks to the statement for all turns', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const before = { ...counters.plainAppends }
     await tenant.append(conversationId, 'ann', 'one')
     await tenant.append(conversationId, 'ann', 'two', { clientId: 'two' })
-    // The author joins; the key was used; the turn has an audience.
+    // The first two fall back, because the author joins or the key was used. The third is not tried as a plain turn.
     await tenant.append(conversationId, 'bob', 'three')
     await tenant.append(conversationId, 'ann', 'two', { clientId: 'two' })
     await tenant.append(conversationId, 'ann', 'four', { audience: ['bob'] })
     expect(counters.plainAppends).toEqual({ written: before.written + 2, fallback: before.fallback + 2 })
   })
 
-  it('use indexes, however cheap it is to read the whole tables', async () => {
+  it('use indexes even if reading whole tables costs nothing', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const cheap = ['seq_page_cost', 'cpu_tuple_cost', 'cpu_operator_cost'].map((name) => ({
       text: `SELECT set_config('${name}', '0', true)`,
     }))
-    // The embedded database counts those of earlier transactions too.
+    // The embedded database includes the scans of earlier transactions.
     const scans = { text: 'SELECT relname, seq_scan FROM pg_stat_xact_user_tables ORDER BY relname' }
-    // The connection keeps the plans of earlier statements, and would keep those of this one.
+    // The connection caches plans: before the statement, from other tests; after it, with the costs of this test.
     const replan = { text: 'DISCARD PLANS' }
     const [, , , , before, rows, after] = await world.deps.pool.queryAll(tenant.name, [
       replan,
