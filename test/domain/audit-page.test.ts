@@ -1,4 +1,4 @@
-// The audit log's pages, its verification in steps, and the deletion of lines by age.
+// The audit log: its pages and filters, its verification in several calls, and the deletion of old lines.
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { getAuditLog, verificationCursor, verifyAuditLog, VERIFY_LINES } from '../../src/domain/audit-page.ts'
@@ -106,17 +106,17 @@ describe.each(backends)('the audit log on $name', (backend) => {
   })
 
   it.each([
-    ['removed', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 2', { seq: 2, reason: 'MISSING' }],
-    ['removed at the end', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 4', { seq: 4, reason: 'MISSING' }],
-    ['removed at the start', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 1', { seq: 1, reason: 'MISSING' }],
-    ['changed', `UPDATE audit_line SET actor = 'eve' WHERE tenant = $1 AND seq = 2`, { seq: 2, reason: 'CHANGED' }],
+    ['deletes line 2', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 2', { seq: 2, reason: 'MISSING' }],
+    ['deletes the last line', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 4', { seq: 4, reason: 'MISSING' }],
+    ['deletes line 1', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 1', { seq: 1, reason: 'MISSING' }],
+    ['changes a line', `UPDATE audit_line SET actor = 'eve' WHERE tenant = $1 AND seq = 2`, { seq: 2, reason: 'CHANGED' }],
     [
-      'reordered',
+      'swaps two lines',
       `UPDATE audit_line SET seq = CASE seq WHEN 2 THEN -3 ELSE -2 END WHERE tenant = $1 AND seq IN (2, 3);
        UPDATE audit_line SET seq = -seq WHERE tenant = $1 AND seq < 0`,
       { seq: 2, reason: 'CHANGED' },
     ],
-  ])('names a line that was %s by the owner of the database', async (_, text, broken) => {
+  ])('reports the first broken line if the owner of the database %s', async (_, text, broken) => {
     const tenant = world.tenant()
     await write(tenant, ages(4))
     const { pool } = world.deps

@@ -1,5 +1,5 @@
-// A former participant of a MEMBERS conversation changes nothing, with and without a credential; and the limit of open
-// turns counts the credential's actor.
+// Authorization in conversations: former participants of a MEMBERS conversation, the viewer that an open turn counts
+// for, rejoining after a removal, and administrators.
 
 import { describe, expect, it } from 'vitest'
 import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
@@ -18,7 +18,7 @@ import { useWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 
-describe.each(backends)('on $name', (backend) => {
+describe.each(backends)('authorization on $name', (backend) => {
   const world = useWorld(backend)
   const withRights = (viewer: Viewer, rights: readonly Right[], actor = viewer.actor): Viewer => ({
     ...viewer,
@@ -33,7 +33,7 @@ describe.each(backends)('on $name', (backend) => {
     },
   })
 
-  /** A MEMBERS conversation with some turns, that "bob" has left. */
+  /** Creates a MEMBERS conversation with three turns, which "bob" has left. */
   async function leftByBob() {
     const tenant = world.tenant()
     const input = { visibility: 'MEMBERS' as const, participants: [{ actor: 'ada' }, { actor: 'bob' }] }
@@ -52,7 +52,7 @@ describe.each(backends)('on $name', (backend) => {
     ],
     ['compact', (viewer: Viewer, conversationId: string) => compact(world.deps, viewer, { conversationId })],
     ['summarize', (viewer: Viewer, conversationId: string) => summarize(world.deps, viewer, { conversationId })],
-  ])('%s is refused to a participant who has left a MEMBERS conversation', async (_, call) => {
+  ])('rejects %s by a participant who has left a MEMBERS conversation', async (_, call) => {
     const { tenant, conversationId, bob } = await leftByBob()
     for (const viewer of [bob, withRights(bob, RIGHTS)]) {
       await expect(call(viewer, conversationId)).rejects.toThrow(NotAllowed)
@@ -63,7 +63,7 @@ describe.each(backends)('on $name', (backend) => {
     await expect(call(tenant.as('ada'), conversationId)).resolves.toBeTruthy()
   })
 
-  it('counts the open turns of a credential together, whatever actors it acts as', async () => {
+  it('counts open turns for the actor of the credential, whichever actor it acts as', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bot', 'ada')
     const open = (viewer: Viewer) =>
@@ -76,7 +76,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(streams.map(({ viewer }) => viewer).toSorted()).toEqual(['ada', 'service', 'service'])
   })
 
-  it('lets a removed actor back in only by somebody else, and with the history that it is given', async () => {
+  it('lets a removed actor rejoin only if another actor adds it, and never see more history than it was given', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bob')
     const owner = withRights(tenant.as('owner'), ['write'])
@@ -91,7 +91,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await join(bob)).toMatchObject({ historyVisibility: 'SINCE_JOINED', leftAt: null })
   })
 
-  it('makes administrators, who lose this when they leave', async () => {
+  it('lets only the owner make administrators, who lose the role when they leave', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bob', 'cy')
     const owner = withRights(tenant.as('owner'), ['write'])

@@ -1,4 +1,4 @@
-// Thresholds of automatic work: the number of runs due after a number of turns, and the defaults.
+// Thresholds of automatic work: the number of due runs for a number of turns, and the conversations whose turns count.
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
@@ -23,7 +23,7 @@ describe('automatic thresholds', () => {
     [30, 30, 20, 0],
     [40, 30, 20, 1],
     [30, 40, 10, 0],
-  ])('given %i turns, %i processed turns and a run every %i turns, make %i runs due', (turns, done, every, runs) => {
+  ])('with %i turns, %i of them processed, and a run every %i turns make %i runs due', (turns, done, every, runs) => {
     expect(runsDue(turns, done, every)).toBe(runs)
   })
 
@@ -39,7 +39,7 @@ describe('automatic thresholds', () => {
     }
   })
 
-  it('count the turns of users in extracting conversations by default, and in all conversations for profiles', () => {
+  it('count turns by default where facts are extracted, nowhere without extraction, and everywhere for profiles', () => {
     const without = { ...DEFAULTS, factExtractionEvery: 0 }
     expect([countsTurnsOf(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual(['EXTRACTING', 5])
     expect([countsTurnsOf(without), reconcilesEvery(without)]).toEqual(['NONE', 0])

@@ -106,7 +106,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       ).toEqual(titles)
     })
 
-    it('unread turns, page by page, like viewerUnreadCount', async () => {
+    it('unread turns, page by page, with the same result as viewerUnreadCount', async () => {
       const tenant = world.tenant()
       const titles = ['a', 'b', 'c', 'd', 'e', 'f']
       for (const title of titles) {

@@ -153,7 +153,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
     })
   })
 
-  it('is visible by id in its tenant only', async () => {
+  it('is found by its id in its tenant only', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const [conversation, second] = [await create(tenant), await create(tenant)]
     const ids = [
@@ -182,7 +182,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       ],
       [{ metadata: { b: 2 } }, { ...given, metadata: { b: 2 } }],
       [{}, given],
-    ])('by %j to %j: null clears a field, an omitted field stays', async (change, after) => {
+    ])('by %j to %j: null clears a field, and an omitted field does not change', async (change, after) => {
       const tenant = world.tenant()
       const { id, updatedAt } = await create(tenant, given)
       const changed = await updateConversation(world.deps, tenant.as('bob'), { conversationId: id, ...change })
@@ -191,7 +191,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect(await kindsOf(tenant, id)).toEqual([['UPDATED', null]])
     })
 
-    it('gets another owner, agent and metadata, each update with a version of its own', async () => {
+    it('to another owner, agent and metadata, and each update increments its version', async () => {
       const tenant = world.tenant()
       const { id: conversationId, version } = await create(tenant, { metadata: { a: 1, b: { c: 2, d: 3 } } })
       expect(version).toBe(1)
@@ -221,7 +221,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       await expect(update({ owner: null })).rejects.toThrow(/owner: must not be null/)
     })
 
-    it('is updated by one of two callers that expect the same version', async () => {
+    it('by only one of three callers that expect the same version', async () => {
       const tenant = world.tenant()
       const { id: conversationId } = await create(tenant)
       const results = await Promise.allSettled(

@@ -1,4 +1,4 @@
-// Ids that are derived from the columns of an object.
+// Ids that encode the key of an object without an id column: a participant, profile, job or viewer.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +18,7 @@ const key: fc.Arbitrary<DerivedKey> = fc.oneof(
 )
 
 describe('a derived id', () => {
-  it('has the key that it was made from', () => {
+  it('decodes to the key that it was made from', () => {
     fc.assert(
       fc.property(key, (given) => {
         expect(derivedKey(derivedId(given))).toEqual({ ...given })
@@ -36,14 +36,14 @@ describe('a derived id', () => {
     )
   })
 
-  it('has one spelling', () => {
+  it('decodes from one spelling only', () => {
     const id = derivedId({ kind: 'viewer', tenant: 'acme', actor: 'ada' })
     expect(derivedKey(id)).toEqual({ kind: 'viewer', tenant: 'acme', actor: 'ada' })
     expect(derivedKey(`${id.slice(0, -1)}B`)).not.toEqual(derivedKey(id))
   })
 
   it.each(['', 'part_', 'part_x.YWRh', 'prof_YQ', 'view_YQ.b!', 'job_1', 'turn_x', newId('turn')])(
-    'is not %j',
+    'cannot be %j',
     (text) => {
       expect(derivedKey(text)).toBeNull()
     },

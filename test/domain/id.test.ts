@@ -1,4 +1,4 @@
-// Typed ids. No database.
+// Ids of the stored types: their prefix, randomness and order, and the rejection of malformed ids. No database.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { kindOf, newId, type Kind } from '../../src/domain/id.ts'
@@ -7,7 +7,7 @@ describe.each<[Kind, string]>([
   ['conversation', 'conv_'],
   ['turn', 'turn_'],
 ])('the id of a %s', (kind, prefix) => {
-  it('names its type', () => {
+  it('starts with the prefix of its type', () => {
     const id = newId(kind)
     expect(id).toMatch(new RegExp(`^${prefix}[0-9A-HJKMNP-TV-Z]{26}$`))
     expect(kindOf(id)).toBe(kind)

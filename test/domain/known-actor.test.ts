@@ -27,7 +27,7 @@ describe.each(backends)('a known actor on $name', (backend) => {
     await expect(known('bob', world.tenant())).rejects.toThrow(UnknownActor)
   })
 
-  it('is remembered, so that the next operation needs no read; an unknown actor is not', async () => {
+  it('is remembered, so that the next operation needs no read, unlike an unknown actor', async () => {
     const tenant = world.tenant()
     expect(isRemembered(world.deps, tenant.as('ann'))).toBe(false)
     await expect(requireKnownActor(world.deps, tenant.as('ann'))).rejects.toThrow(UnknownActor)

@@ -1,4 +1,4 @@
-// The conditions that changes of participants meet.
+// The conditions of the table of rights that a change of a participant meets; each of them needs a further right.
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -74,6 +74,6 @@ describe('changing a participant', () => {
   })
 })
 
-it('leaving meets no condition, whoever leaves', () => {
+it('leaving a conversation meets no condition, even for an administrator', () => {
   expect(conditionsOfRemoving(viewer, 'bot', administrator, 'bot')).toEqual([])
 })

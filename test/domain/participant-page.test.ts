@@ -16,7 +16,7 @@ describe.each(backends)('pages of participants on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const viewer = tenant.as('ann')
-    // They join at once, so that the name alone decides the order.
+    // They join at the same time, so that only the name decides the order.
     const { conversation } = await createConversation(deps, viewer, {
       participants: ACTORS.map((actor) => ({ actor })),
     })

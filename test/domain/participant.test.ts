@@ -123,7 +123,7 @@ describe.each(backends)('participants on $name', (backend) => {
     })
   })
 
-  it('are read by key in the order of the keys; null if the actor never joined or the conversation is invisible', async () => {
+  it('are read by key in the order of the keys, with null if the actor never joined or the viewer sees no conversation', async () => {
     const tenant = world.tenant()
     const open = await tenant.newConversation('ann', 'bob')
     const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
@@ -173,7 +173,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
-    it('can be repeated in a MEMBERS conversation by the participant who has left, and by nobody else who has', async () => {
+    it('can be repeated in a MEMBERS conversation by the former participant, who can remove no other one', async () => {
       const tenant = world.tenant()
       const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
         visibility: 'MEMBERS',
@@ -188,7 +188,7 @@ describe.each(backends)('participants on $name', (backend) => {
       await expect(remove('stranger', 'stranger')).rejects.toThrow(NotFound)
     })
 
-    it('keeps an actor who left by itself from joining by speaking once another actor has removed it', async () => {
+    it('does not let an actor who left rejoin by appending a turn once another actor has removed it', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('bob')
       await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
@@ -328,7 +328,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await counts()).toEqual([0, 0])
     })
 
-    it('is counted for many participants by several statements', async () => {
+    it('is read for more participants than fit into one statement', async () => {
       const tenant = world.tenant()
       const actors = Array.from({ length: 250 }, (_, n) => `member ${n}`)
       const conversationId = await tenant.newConversation('ann', ...actors)

@@ -80,7 +80,7 @@ describe('redactInput', () => {
     expect([await redacted(input, 'off'), await redacted(input, 'facts')]).toEqual([input, input])
   })
 
-  it('keeps a key that names the prototype', async () => {
+  it('keeps the key `__proto__`', async () => {
     const input = JSON.parse('{ "metadata": { "__proto__": { "a": "x" } } }') as object
     expect(JSON.stringify(await redacted(input))).toBe(JSON.stringify(input))
   })

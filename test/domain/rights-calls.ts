@@ -1,5 +1,6 @@
-// Calls of every verb of the table of rights, which rights.test.ts makes with every right in every relation. A call
-// leaves the prepared conversations as they were, apart from new turns and facts.
+// Calls of every verb of the table of rights, which rights.test.ts makes with every right in every relation. A verb is
+// an exported function of the domain that needs a right. A call adds at most turns and facts to the prepared
+// conversations.
 
 import { randomUUID } from 'node:crypto'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -29,10 +30,8 @@ import { requestedApprovals } from '../support/approvals.ts'
 import { WRITER } from '../support/writer.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 
-/**
- * A prepared conversation. "owner", "admin" and "member" are in it, and "former" has left it. "guest" is in it, too.
- */
-export type Room = {
+/** A prepared conversation with the participants "owner", "admin", "member" and "guest", which "former" has left. */
+export type Given = {
   id: string
   key: string
   isOpen: boolean
@@ -48,16 +47,16 @@ export type Room = {
   run: string
 }
 
-export type Cell = { deps: Deps; viewer: Viewer; relation: Relation; room: Room }
+export type Cell = { deps: Deps; viewer: Viewer; relation: Relation; given: Given }
 
 export type Call = {
   verb: Verb
   conditions?: readonly Condition[]
-  /** NONE: the call concerns no conversation, so the relation does not count. */
+  /** NONE: the call concerns no conversation, so the relation of the viewer has no effect. */
   concerns?: 'NONE'
   /** CHANGE: refused to a former participant. PRESENT: also refused to an actor who never joined. */
   is?: 'CHANGE' | 'PRESENT'
-  /** Returns an empty value if nothing was found. */
+  /** Makes the call. Returns a falsy value if nothing was found. */
   run(cell: Cell): Promise<unknown>
 }
 
@@ -67,25 +66,25 @@ const trustedAs = ({ viewer: { tenant } }: Cell, actor: string): Viewer => ({ te
 const isPresent = ({ relation }: Cell) => !['FORMER', 'STRANGER'].includes(relation)
 const text = (content = unique()) => ({ role: 'USER' as const, content })
 
-/** Returns a turn of the viewer, or one that it can only try to change. */
+/** Returns a turn of the viewer, or one that the viewer cannot change if it left or never joined. */
 async function ownTurn(cell: Cell): Promise<string> {
-  if (cell.relation === 'STRANGER') return cell.room.newer
-  if (cell.relation === 'FORMER') return cell.room.formerTurn
+  if (cell.relation === 'STRANGER') return cell.given.newer
+  if (cell.relation === 'FORMER') return cell.given.formerTurn
   const viewer = trustedAs(cell, cell.viewer.actor)
-  return (await domain.appendTurn(cell.deps, viewer, { conversationId: cell.room.id, turn: text() })).turn.id
+  return (await domain.appendTurn(cell.deps, viewer, { conversationId: cell.given.id, turn: text() })).turn.id
 }
 
-/** Returns an open turn of the viewer; of "guest" for a viewer who never joined. */
+/** Returns an open turn of the viewer, or of "guest" for a viewer who never joined. */
 async function openTurn(cell: Cell): Promise<string> {
-  if (cell.relation === 'FORMER') return cell.room.formerOpen
+  if (cell.relation === 'FORMER') return cell.given.formerOpen
   const viewer = trustedAs(cell, isPresent(cell) ? cell.viewer.actor : 'guest')
-  const input = { conversationId: cell.room.id, turn: { role: 'USER' as const }, writerToken: WRITER }
+  const input = { conversationId: cell.given.id, turn: { role: 'USER' as const }, writerToken: WRITER }
   return (await domain.openTurn(cell.deps, viewer, input)).turn.id
 }
 
-/** Returns a turn that the viewer has claimed, if it is in the conversation. */
+/** Returns a turn, claimed by the viewer if the viewer is in the conversation. */
 async function claimed(cell: Cell): Promise<string> {
-  const claim = { turnId: cell.room.newer, claimToken: WRITER }
+  const claim = { turnId: cell.given.newer, claimToken: WRITER }
   if (isPresent(cell)) await domain.claimTurn(cell.deps, trustedAs(cell, cell.viewer.actor), claim)
   return claim.turnId
 }
@@ -94,16 +93,16 @@ const abort = (cell: Cell, turnId: string) =>
   domain.abortTurn(cell.deps, trustedAs(cell, 'guest'), { turnId, writerToken: WRITER }).catch(() => {})
 
 /** Sets stored fields of a participant, so that the call changes them again. */
-const reset = ({ deps, room }: Cell, actor: string, data: object) =>
-  deps.db.of(SYSTEM).participant.update({ where: { conversationId_actor: { conversationId: room.id, actor } }, data })
+const reset = ({ deps, given }: Cell, actor: string, data: object) =>
+  deps.db.of(SYSTEM).participant.update({ where: { conversationId_actor: { conversationId: given.id, actor } }, data })
 
-/** Returns a fact that the viewer sees, unless it never joined. A former participant can only try to retract it. */
+/** Returns a new fact, or for a former participant an older one that it sees. */
 async function newFact(cell: Cell): Promise<string> {
-  if (cell.relation === 'FORMER') return cell.room.fact
+  if (cell.relation === 'FORMER') return cell.given.fact
   const facts = [{ subject: 'the harbour', predicate: 'has number', object: unique() }]
   const {
     facts: [fact],
-  } = await domain.recordFacts(cell.deps, trustedAs(cell, 'guest'), { conversationId: cell.room.id, facts })
+  } = await domain.recordFacts(cell.deps, trustedAs(cell, 'guest'), { conversationId: cell.given.id, facts })
   return fact!.id
 }
 
@@ -147,108 +146,109 @@ const CONVERSATIONS: Call[] = [
   },
   {
     verb: 'getConversations',
-    run: async ({ deps, viewer, room }) => sizeOf(await domain.getConversations(deps, viewer, [room.id])),
+    run: async ({ deps, viewer, given }) => sizeOf(await domain.getConversations(deps, viewer, [given.id])),
   },
   {
     verb: 'getConversationByKey',
-    run: ({ deps, viewer, room }) => domain.getConversationByKey(deps, viewer, room.key),
+    run: ({ deps, viewer, given }) => domain.getConversationByKey(deps, viewer, given.key),
   },
   {
     verb: 'getConversationPage',
-    run: async ({ deps, viewer, room }) =>
-      (await domain.getConversationPage(deps, viewer, { first: 200, filter: { search: room.key } })).items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await domain.getConversationPage(deps, viewer, { first: 200, filter: { search: given.key } })).items.length,
   },
   {
     verb: 'getConversationsWithTurns',
-    run: async ({ deps, viewer, room }) => {
-      const [read] = await getConversationsWithTurns(deps, viewer, [room.id], { first: 2 })
+    run: async ({ deps, viewer, given }) => {
+      const [read] = await getConversationsWithTurns(deps, viewer, [given.id], { first: 2 })
       return read!.conversation && read!.turns.items.length
     },
   },
   {
     verb: 'updateConversation',
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.updateConversation(deps, viewer, { conversationId: room.id, metadata: { at: unique() } }),
+    run: ({ deps, viewer, given }) =>
+      domain.updateConversation(deps, viewer, { conversationId: given.id, metadata: { at: unique() } }),
   },
   {
     verb: 'updateConversation',
     conditions: ['settings'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.updateConversation(deps, viewer, { conversationId: room.id, systemPrompt: unique() }),
+    run: ({ deps, viewer, given }) =>
+      domain.updateConversation(deps, viewer, { conversationId: given.id, systemPrompt: unique() }),
   },
   {
     verb: 'updateConversation',
     conditions: ['owner'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.updateConversation(deps, viewer, { conversationId: room.id, owner: 'owner' }),
+    run: ({ deps, viewer, given }) =>
+      domain.updateConversation(deps, viewer, { conversationId: given.id, owner: 'owner' }),
   },
 ]
 
 const PARTICIPANTS: Call[] = [
   {
     verb: 'getParticipants',
-    run: async ({ deps, viewer, room }) => (await domain.getParticipants(deps, viewer, [room.id])).get(room.id)!.length,
+    run: async ({ deps, viewer, given }) =>
+      (await domain.getParticipants(deps, viewer, [given.id])).get(given.id)!.length,
   },
   {
     verb: 'getParticipantsByKey',
-    run: async ({ deps, viewer, room }) =>
-      (await getParticipantsByKey(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0],
+    run: async ({ deps, viewer, given }) =>
+      (await getParticipantsByKey(deps, viewer, [{ conversationId: given.id, actor: 'guest' }]))[0],
   },
   {
     verb: 'getParticipantDetails',
-    run: async ({ deps, viewer, room }) =>
-      (await getParticipantDetails(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0]!.metadata['is'],
+    run: async ({ deps, viewer, given }) =>
+      (await getParticipantDetails(deps, viewer, [{ conversationId: given.id, actor: 'guest' }]))[0]!.metadata['is'],
   },
   {
     verb: 'getUnreadCounts',
-    run: async ({ deps, viewer, room }) =>
-      (await getUnreadCounts(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0],
+    run: async ({ deps, viewer, given }) =>
+      (await getUnreadCounts(deps, viewer, [{ conversationId: given.id, actor: 'guest' }]))[0],
   },
   {
     verb: 'pageOfParticipants',
-    run: async ({ deps, viewer, room }) =>
-      (await pageOfParticipants(deps, viewer, [room.id], {})).get(room.id)!.items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await pageOfParticipants(deps, viewer, [given.id], {})).get(given.id)!.items.length,
   },
   {
     verb: 'countOfParticipants',
-    run: async ({ deps, viewer, room }) => (await countOfParticipants(deps, viewer, [room.id])).get(room.id),
+    run: async ({ deps, viewer, given }) => (await countOfParticipants(deps, viewer, [given.id])).get(given.id),
   },
   {
     verb: 'addParticipant',
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.addParticipant(deps, viewer, { conversationId: room.id, participant: { actor: viewer.actor } }),
+    run: ({ deps, viewer, given }) =>
+      domain.addParticipant(deps, viewer, { conversationId: given.id, participant: { actor: viewer.actor } }),
   },
   {
     verb: 'addParticipant',
     conditions: ['otherParticipant'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.addParticipant(deps, viewer, { conversationId: room.id, participant: { actor: 'guest' } }),
+    run: ({ deps, viewer, given }) =>
+      domain.addParticipant(deps, viewer, { conversationId: given.id, participant: { actor: 'guest' } }),
   },
   {
     verb: 'addParticipant',
     conditions: ['otherParticipant', 'administrator'],
     is: 'CHANGE',
     async run(cell) {
-      const { deps, viewer, room } = cell
+      const { deps, viewer, given } = cell
       await reset(cell, 'guest', { administrator: false })
       const participant = { actor: 'guest', administrator: true }
       return domain
-        .addParticipant(deps, viewer, { conversationId: room.id, participant })
+        .addParticipant(deps, viewer, { conversationId: given.id, participant })
         .finally(() => reset(cell, 'guest', { administrator: false }))
     },
   },
   {
     verb: 'updateParticipant',
     is: 'PRESENT',
-    async run({ deps, viewer, room, relation }) {
-      const input = { conversationId: room.id, actor: viewer.actor, displayName: unique() }
+    async run({ deps, viewer, given, relation }) {
+      const input = { conversationId: given.id, actor: viewer.actor, displayName: unique() }
       // An actor who never joined has no participant of its own.
-      if (relation === 'STRANGER' && room.isOpen) throw new domain.NotAllowed('no such participant')
+      if (relation === 'STRANGER' && given.isOpen) throw new domain.NotAllowed('no such participant')
       return domain.updateParticipant(deps, viewer, input)
     },
   },
@@ -256,16 +256,16 @@ const PARTICIPANTS: Call[] = [
     verb: 'updateParticipant',
     conditions: ['otherParticipant'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.updateParticipant(deps, viewer, { conversationId: room.id, actor: 'guest', displayName: unique() }),
+    run: ({ deps, viewer, given }) =>
+      domain.updateParticipant(deps, viewer, { conversationId: given.id, actor: 'guest', displayName: unique() }),
   },
   {
     verb: 'updateParticipant',
     conditions: ['otherParticipant', 'history'],
     is: 'CHANGE',
     async run(cell) {
-      const { deps, viewer, room } = cell
-      const input = { conversationId: room.id, actor: 'quiet', historyVisibility: 'ALL' as const }
+      const { deps, viewer, given } = cell
+      const input = { conversationId: given.id, actor: 'quiet', historyVisibility: 'ALL' as const }
       await reset(cell, 'quiet', { historyVisibility: 'SINCE_JOINED', administrator: false })
       return domain.updateParticipant(deps, viewer, input)
     },
@@ -275,9 +275,9 @@ const PARTICIPANTS: Call[] = [
     conditions: ['otherParticipant', 'administrator'],
     is: 'CHANGE',
     async run(cell) {
-      const { deps, viewer, room } = cell
+      const { deps, viewer, given } = cell
       await reset(cell, 'quiet', { administrator: false })
-      const input = { conversationId: room.id, actor: 'quiet', administrator: true }
+      const input = { conversationId: given.id, actor: 'quiet', administrator: true }
       return domain.updateParticipant(deps, viewer, input)
     },
   },
@@ -286,38 +286,39 @@ const PARTICIPANTS: Call[] = [
     conditions: ['otherParticipant', 'agentSettings'],
     is: 'CHANGE',
     async run(cell) {
-      const { deps, viewer, room } = cell
+      const { deps, viewer, given } = cell
       await reset(cell, 'quiet', { kind: 'AGENT', administrator: false })
       const agent = { provider: 'echo', instructions: unique() }
-      return domain.updateParticipant(deps, viewer, { conversationId: room.id, actor: 'quiet', agent })
+      return domain.updateParticipant(deps, viewer, { conversationId: given.id, actor: 'quiet', agent })
     },
   },
   {
     verb: 'removeParticipant',
     conditions: ['otherParticipant'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) => domain.removeParticipant(deps, viewer, { conversationId: room.id, actor: 'gone' }),
+    run: ({ deps, viewer, given }) =>
+      domain.removeParticipant(deps, viewer, { conversationId: given.id, actor: 'gone' }),
   },
   {
     verb: 'removeParticipant',
     conditions: ['otherParticipant', 'administrator'],
     is: 'CHANGE',
     async run(cell) {
-      const { deps, viewer, room } = cell
+      const { deps, viewer, given } = cell
       await reset(cell, 'deputy', { leftAt: null, removed: false, administrator: true })
-      return domain.removeParticipant(deps, viewer, { conversationId: room.id, actor: 'deputy' })
+      return domain.removeParticipant(deps, viewer, { conversationId: given.id, actor: 'deputy' })
     },
   },
   {
     verb: 'markRead',
     is: 'PRESENT',
-    run: ({ deps, viewer, room }) => domain.markRead(deps, viewer, { conversationId: room.id, seq: 1 }),
+    run: ({ deps, viewer, given }) => domain.markRead(deps, viewer, { conversationId: given.id, seq: 1 }),
   },
   {
     verb: 'setPresence',
     is: 'PRESENT',
-    run: ({ deps, viewer, room }) =>
-      domain.setPresence(deps, viewer, { conversationId: room.id, state: 'OFFLINE' }, null),
+    run: ({ deps, viewer, given }) =>
+      domain.setPresence(deps, viewer, { conversationId: given.id, state: 'OFFLINE' }, null),
   },
 ]
 
@@ -334,16 +335,16 @@ const APPENDS: Call[] = TURN_PARTS.flatMap(([conditions, part]): Call[] => [
     verb: 'appendTurn',
     conditions,
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.appendTurn(deps, viewer, { conversationId: room.id, turn: { ...text(), ...part } }),
+    run: ({ deps, viewer, given }) =>
+      domain.appendTurn(deps, viewer, { conversationId: given.id, turn: { ...text(), ...part } }),
   },
   {
     verb: 'appendTurns',
     conditions,
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
+    run: ({ deps, viewer, given }) =>
       domain.appendTurns(deps, viewer, {
-        conversationId: room.id,
+        conversationId: given.id,
         turns: [text(), { ...text(), ...part }].slice('actor' in part ? 1 : 0),
       }),
   },
@@ -353,7 +354,7 @@ const APPENDS: Call[] = TURN_PARTS.flatMap(([conditions, part]): Call[] => [
     is: 'CHANGE',
     async run(cell) {
       const turn = { role: 'USER' as const, ...part }
-      const input = { conversationId: cell.room.id, turn, writerToken: WRITER }
+      const input = { conversationId: cell.given.id, turn, writerToken: WRITER }
       const opened = await domain.openTurn(cell.deps, cell.viewer, input)
       await abort(cell, opened.turn.id)
       return opened
@@ -363,9 +364,9 @@ const APPENDS: Call[] = TURN_PARTS.flatMap(([conditions, part]): Call[] => [
 
 /** Starts a run of "guest" that waits for results. For a former participant, returns a run that it saw. */
 async function waitingRun(cell: Cell): Promise<string> {
-  if (cell.relation === 'FORMER') return cell.room.run
+  if (cell.relation === 'FORMER') return cell.given.run
   const { run } = await runTurn(cell.deps, trustedAs(cell, 'guest'), {
-    conversationId: cell.room.id,
+    conversationId: cell.given.id,
     actor: 'guest',
     turns: [{ actor: 'owner', ...text('Look it up.') }],
     instructions: '{"echo": {"tools": [{"name": "look_up"}]}}',
@@ -376,7 +377,7 @@ async function waitingRun(cell: Cell): Promise<string> {
 
 /** Appends the results of the calls of a run, and continues it. */
 async function continueRun(cell: Cell): Promise<unknown> {
-  const { deps, viewer, room } = cell
+  const { deps, viewer, given } = cell
   const runId = await waitingRun(cell)
   const guest = trustedAs(cell, 'guest')
   const calls = (await getProviderCalls(deps, guest, [runId])).get(runId)!
@@ -385,24 +386,24 @@ async function continueRun(cell: Cell): Promise<unknown> {
     part.type === 'toolCall' ? [{ toolResult: { callId: part.callId, name: part.name, callTurnId: turn.id } }] : [],
   )
   if (results.length > 0) {
-    await domain.appendTurn(deps, guest, { conversationId: room.id, turn: { role: 'TOOL', parts: results } })
+    await domain.appendTurn(deps, guest, { conversationId: given.id, turn: { role: 'TOOL', parts: results } })
   }
-  return runTurn(deps, viewer, { conversationId: room.id, runId })
+  return runTurn(deps, viewer, { conversationId: given.id, runId })
 }
 
-const runOf = ({ room }: Cell) => room.run
+const runOf = ({ given }: Cell) => given.run
 
 const RUNS: Call[] = [
   {
     verb: 'runTurn',
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) => runTurn(deps, viewer, { conversationId: room.id, actor: viewer.actor }),
+    run: ({ deps, viewer, given }) => runTurn(deps, viewer, { conversationId: given.id, actor: viewer.actor }),
   },
   {
     verb: 'runTurn',
     conditions: ['foreignAgent'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) => runTurn(deps, viewer, { conversationId: room.id, actor: 'guest' }),
+    run: ({ deps, viewer, given }) => runTurn(deps, viewer, { conversationId: given.id, actor: 'guest' }),
   },
   {
     verb: 'cancelRun',
@@ -414,8 +415,8 @@ const RUNS: Call[] = [
   { verb: 'getRuns', run: async (cell) => sizeOf(await getRuns(cell.deps, cell.viewer, [runOf(cell)])) },
   {
     verb: 'getRunPages',
-    run: async ({ deps, viewer, room }) =>
-      (await getRunPages(deps, viewer, [room.id], { first: 1 })).get(room.id)!.items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await getRunPages(deps, viewer, [given.id], { first: 1 })).get(given.id)!.items.length,
   },
   {
     verb: 'getProviderCalls',
@@ -423,7 +424,7 @@ const RUNS: Call[] = [
   },
   {
     verb: 'getTokenSums',
-    run: async ({ deps, viewer, room }) => (await getTokenSums(deps, viewer, [room.id])).get(room.id)!.prompt,
+    run: async ({ deps, viewer, given }) => (await getTokenSums(deps, viewer, [given.id])).get(given.id)!.prompt,
   },
   {
     verb: 'readRunEvents',
@@ -482,17 +483,17 @@ const TURNS: Call[] = [
   {
     verb: 'pinTurn',
     is: 'PRESENT',
-    run: ({ deps, viewer, room }) => domain.pinTurn(deps, viewer, { turnId: room.newer }),
+    run: ({ deps, viewer, given }) => domain.pinTurn(deps, viewer, { turnId: given.newer }),
   },
   {
     verb: 'unpinTurn',
     is: 'PRESENT',
-    run: ({ deps, viewer, room }) => domain.unpinTurn(deps, viewer, { turnId: room.newer }),
+    run: ({ deps, viewer, given }) => domain.unpinTurn(deps, viewer, { turnId: given.newer }),
   },
   {
     verb: 'claimTurn',
     is: 'PRESENT',
-    run: ({ deps, viewer, room }) => domain.claimTurn(deps, viewer, { turnId: room.newer, claimToken: WRITER }),
+    run: ({ deps, viewer, given }) => domain.claimTurn(deps, viewer, { turnId: given.newer, claimToken: WRITER }),
   },
   {
     verb: 'renewClaim',
@@ -515,11 +516,11 @@ const TURNS: Call[] = [
     conditions: ['otherAuthor'],
     is: 'CHANGE',
     async run(cell) {
-      const { deps, viewer, room, relation } = cell
+      const { deps, viewer, given, relation } = cell
       // A former participant can only try, with a turn that it saw.
-      if (relation === 'FORMER') return domain.eraseTurn(deps, viewer, { turnId: room.newer })
+      if (relation === 'FORMER') return domain.eraseTurn(deps, viewer, { turnId: given.newer })
       const { turn } = await domain.appendTurn(deps, trustedAs(cell, 'guest'), {
-        conversationId: room.id,
+        conversationId: given.id,
         turn: text(),
       })
       return domain.eraseTurn(deps, viewer, { turnId: turn.id })
@@ -527,51 +528,52 @@ const TURNS: Call[] = [
   },
   {
     verb: 'getTurns',
-    run: async ({ deps, viewer, room }) => sizeOf(await domain.getTurns(deps, viewer, [room.newer])),
+    run: async ({ deps, viewer, given }) => sizeOf(await domain.getTurns(deps, viewer, [given.newer])),
   },
   {
     verb: 'getNextVersions',
-    run: async ({ deps, viewer, room }) => sizeOf(await getNextVersions(deps, viewer, [room.older])),
+    run: async ({ deps, viewer, given }) => sizeOf(await getNextVersions(deps, viewer, [given.older])),
   },
   {
     verb: 'getPreviousVersions',
-    run: async ({ deps, viewer, room }) => sizeOf(await getPreviousVersions(deps, viewer, [room.newer])),
+    run: async ({ deps, viewer, given }) => sizeOf(await getPreviousVersions(deps, viewer, [given.newer])),
   },
   {
     verb: 'getVersionNumbers',
-    run: async ({ deps, viewer, room }) => sizeOf(await getVersionNumbers(deps, viewer, [room.newer])),
+    run: async ({ deps, viewer, given }) => sizeOf(await getVersionNumbers(deps, viewer, [given.newer])),
   },
   {
     verb: 'pageOfTurns',
-    run: async ({ deps, viewer, room }) =>
-      (await pageOfTurns(deps, viewer, [room.id], { first: 2 })).get(room.id)!.items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await pageOfTurns(deps, viewer, [given.id], { first: 2 })).get(given.id)!.items.length,
   },
   {
     verb: 'history',
-    run: async ({ deps, viewer, room }) =>
-      (await domain.history(deps, viewer, [room.id], { limit: 2 })).get(room.id)!.length,
+    run: async ({ deps, viewer, given }) =>
+      (await domain.history(deps, viewer, [given.id], { limit: 2 })).get(given.id)!.length,
   },
   {
     verb: 'historyWithSummaries',
-    run: async ({ deps, viewer, room }) =>
-      (await historyWithSummaries(deps, viewer, [room.id], { limit: 2 })).get(room.id)?.length,
+    run: async ({ deps, viewer, given }) =>
+      (await historyWithSummaries(deps, viewer, [given.id], { limit: 2 })).get(given.id)?.length,
   },
   {
     verb: 'countOfTurns',
-    run: async ({ deps, viewer, room }) => (await countOfTurns(deps, viewer, [room.id])).get(room.id)?.turnCount,
+    run: async ({ deps, viewer, given }) => (await countOfTurns(deps, viewer, [given.id])).get(given.id)?.turnCount,
   },
 ]
 
 const EVENTS: Call[] = [
   {
     verb: 'readEventsOf',
-    run: async ({ deps, viewer, room }) => closed(await domain.readEventsOf(deps, viewer, { conversationId: room.id })),
+    run: async ({ deps, viewer, given }) =>
+      closed(await domain.readEventsOf(deps, viewer, { conversationId: given.id })),
   },
   {
     verb: 'readInto',
-    async run({ deps, viewer, room }) {
+    async run({ deps, viewer, given }) {
       const sink = { push: () => {}, isFull: () => false, drained: () => Promise.resolve(), end: () => {} }
-      const stop = await readInto(deps, viewer, { conversationId: room.id }, () => sink)
+      const stop = await readInto(deps, viewer, { conversationId: given.id }, () => sink)
       stop()
       return true
     },
@@ -588,32 +590,33 @@ const SUMMARIES: Call[] = [
   {
     verb: 'compact',
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
+    run: ({ deps, viewer, given }) =>
       domain.compact(deps, viewer, {
-        conversationId: room.id,
+        conversationId: given.id,
         policy: { triggerTurns: 10_000, triggerTokens: 1_000_000 },
       }),
   },
   {
     verb: 'summarize',
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) => domain.summarize(deps, viewer, { conversationId: room.id, through: room.older }),
+    run: ({ deps, viewer, given }) =>
+      domain.summarize(deps, viewer, { conversationId: given.id, through: given.older }),
   },
   {
     verb: 'getSummaries',
-    run: async ({ deps, viewer, room }) => sizeOf(await domain.getSummaries(deps, viewer, [room.summary])),
+    run: async ({ deps, viewer, given }) => sizeOf(await domain.getSummaries(deps, viewer, [given.summary])),
   },
   {
     verb: 'coveringSummaries',
-    run: async ({ deps, viewer, room }) => sizeOf(await coveringSummaries(deps, viewer, [room.id])),
+    run: async ({ deps, viewer, given }) => sizeOf(await coveringSummaries(deps, viewer, [given.id])),
   },
   {
     verb: 'getCoveringSummaries',
-    run: async ({ deps, viewer, room }) => (await domain.getCoveringSummaries(deps, viewer, room.id)).length,
+    run: async ({ deps, viewer, given }) => (await domain.getCoveringSummaries(deps, viewer, given.id)).length,
   },
   {
     verb: 'summarizedThrough',
-    run: async ({ deps, viewer, room }) => sizeOf(await summarizedThrough(deps, viewer, [room.id])),
+    run: async ({ deps, viewer, given }) => sizeOf(await summarizedThrough(deps, viewer, [given.id])),
   },
 ]
 
@@ -621,15 +624,15 @@ const FACTS: Call[] = [
   {
     verb: 'recordFacts',
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.recordFacts(deps, viewer, { conversationId: room.id, ...factsAbout(viewer.actor) }),
+    run: ({ deps, viewer, given }) =>
+      domain.recordFacts(deps, viewer, { conversationId: given.id, ...factsAbout(viewer.actor) }),
   },
   {
     verb: 'recordFacts',
     conditions: ['factsAboutOthers'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.recordFacts(deps, viewer, { conversationId: room.id, ...factsAbout('guest') }),
+    run: ({ deps, viewer, given }) =>
+      domain.recordFacts(deps, viewer, { conversationId: given.id, ...factsAbout('guest') }),
   },
   {
     verb: 'recordFacts',
@@ -646,14 +649,14 @@ const FACTS: Call[] = [
   {
     verb: 'extractFacts',
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) =>
-      domain.extractFacts(deps, viewer, { conversationId: room.id, through: room.older }),
+    run: ({ deps, viewer, given }) =>
+      domain.extractFacts(deps, viewer, { conversationId: given.id, through: given.older }),
   },
   {
     verb: 'reconcileFacts',
     conditions: ['factsAboutOthers'],
     is: 'CHANGE',
-    run: ({ deps, viewer, room }) => domain.reconcileFacts(deps, viewer, { conversationId: room.id, n: 1 }),
+    run: ({ deps, viewer, given }) => domain.reconcileFacts(deps, viewer, { conversationId: given.id, n: 1 }),
   },
   {
     verb: 'reconcileFacts',
@@ -661,11 +664,14 @@ const FACTS: Call[] = [
     conditions: ['factsOfTenant'],
     run: ({ deps, viewer }) => domain.reconcileFacts(deps, viewer, { userId: 'guest', n: 1 }),
   },
-  { verb: 'getFacts', run: async ({ deps, viewer, room }) => sizeOf(await domain.getFacts(deps, viewer, [room.fact])) },
+  {
+    verb: 'getFacts',
+    run: async ({ deps, viewer, given }) => sizeOf(await domain.getFacts(deps, viewer, [given.fact])),
+  },
   {
     verb: 'getFactPage',
-    run: async ({ deps, viewer, room }) =>
-      (await domain.getFactPage(deps, viewer, { first: 1, filter: { conversationId: room.id } })).items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await domain.getFactPage(deps, viewer, { first: 1, filter: { conversationId: given.id } })).items.length,
   },
   {
     verb: 'getFactPage',
@@ -680,27 +686,27 @@ const FACTS: Call[] = [
   },
   {
     verb: 'getFactPages',
-    run: async ({ deps, viewer, room }) =>
-      (await domain.getFactPages(deps, viewer, [room.id], {})).get(room.id)!.items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await domain.getFactPages(deps, viewer, [given.id], {})).get(given.id)!.items.length,
   },
   {
     verb: 'getFactSourcePages',
-    run: async ({ deps, viewer, room }) =>
-      (await domain.getFactSourcePages(deps, viewer, [room.fact], {})).get(room.fact)!.items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await domain.getFactSourcePages(deps, viewer, [given.fact], {})).get(given.fact)!.items.length,
   },
   {
     verb: 'getApprovals',
-    run: async ({ deps, viewer, room }) => sizeOf(await domain.getApprovals(deps, viewer, [room.approval])),
+    run: async ({ deps, viewer, given }) => sizeOf(await domain.getApprovals(deps, viewer, [given.approval])),
   },
   {
     verb: 'getApprovalPage',
-    run: async ({ deps, viewer, room }) =>
-      (await domain.getApprovalPage(deps, viewer, { conversationId: room.id })).items.length,
+    run: async ({ deps, viewer, given }) =>
+      (await domain.getApprovalPage(deps, viewer, { conversationId: given.id })).items.length,
   },
   {
     verb: 'getApprovalPages',
-    async run({ deps, viewer, room }) {
-      const { runId } = await deps.db.of(viewer.tenant).approval.findUniqueOrThrow({ where: { id: room.approval } })
+    async run({ deps, viewer, given }) {
+      const { runId } = await deps.db.of(viewer.tenant).approval.findUniqueOrThrow({ where: { id: given.approval } })
       return (await getApprovalPages(deps, viewer, [runId], {})).get(runId)!.items.length
     },
   },
@@ -708,9 +714,9 @@ const FACTS: Call[] = [
     verb: 'resolveApproval',
     is: 'CHANGE',
     async run(cell) {
-      const { deps, viewer, room, relation } = cell
+      const { deps, viewer, given, relation } = cell
       const isNew = relation !== 'FORMER'
-      const requested = isNew ? (await requestedApprovals(deps, viewer.tenant, room.id)).approvalIds : [room.approval]
+      const requested = isNew ? (await requestedApprovals(deps, viewer.tenant, given.id)).approvalIds : [given.approval]
       return domain.resolveApproval(deps, viewer, { approvalId: requested[0]!, decision: 'DENY' })
     },
   },
@@ -736,7 +742,7 @@ const FACTS: Call[] = [
 const MEMORY: Call[] = [
   {
     verb: 'recall',
-    run: ({ deps, viewer, room }) => domain.recall(deps, viewer, { query: 'harbour', conversationId: room.id }),
+    run: ({ deps, viewer, given }) => domain.recall(deps, viewer, { query: 'harbour', conversationId: given.id }),
   },
   {
     verb: 'recall',
@@ -751,15 +757,15 @@ const MEMORY: Call[] = [
   },
   {
     verb: 'buildContext',
-    run: ({ deps, viewer, room }) =>
-      domain.buildContext(deps, viewer, { conversationId: room.id, tokenBudget: 500, recentTurns: 3 }),
+    run: ({ deps, viewer, given }) =>
+      domain.buildContext(deps, viewer, { conversationId: given.id, tokenBudget: 500, recentTurns: 3 }),
   },
   {
     verb: 'buildContext',
     conditions: ['tenantScope'],
-    run: ({ deps, viewer, room }) =>
+    run: ({ deps, viewer, given }) =>
       domain.buildContext(deps, viewer, {
-        conversationId: room.id,
+        conversationId: given.id,
         tokenBudget: 500,
         recentTurns: 3,
         semanticRecall: { scope: 'TENANT' },
@@ -773,9 +779,9 @@ const ERASURE: Call[] = [
     verb: 'eraseTurn',
     is: 'CHANGE',
     async run(cell) {
-      const isStranger = cell.relation === 'STRANGER' && cell.room.isOpen
+      const isStranger = cell.relation === 'STRANGER' && cell.given.isOpen
       const author = trustedAs(cell, cell.viewer.actor)
-      const input = { conversationId: cell.room.id, turn: text() }
+      const input = { conversationId: cell.given.id, turn: text() }
       const turnId = isStranger ? (await domain.appendTurn(cell.deps, author, input)).turn.id : await ownTurn(cell)
       return domain.eraseTurn(cell.deps, cell.viewer, { turnId })
     },
@@ -785,10 +791,10 @@ const ERASURE: Call[] = [
     conditions: ['otherAuthor'],
     is: 'CHANGE',
     async run(cell) {
-      const input = { conversationId: cell.room.id, turn: text() }
+      const input = { conversationId: cell.given.id, turn: text() }
       const written = await domain.appendTurn(cell.deps, trustedAs(cell, 'guest'), input)
       // A former participant sees only earlier turns, which it cannot erase.
-      const turnId = cell.relation === 'FORMER' ? cell.room.newer : written.turn.id
+      const turnId = cell.relation === 'FORMER' ? cell.given.newer : written.turn.id
       return domain.eraseTurn(cell.deps, cell.viewer, { turnId })
     },
   },

@@ -24,16 +24,16 @@ import { backends } from '../support/backend.ts'
 import { isExhaustive, isLong } from '../support/long.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
-import { CALLS, type Call, type Room } from './rights-calls.ts'
+import { CALLS, type Call, type Given } from './rights-calls.ts'
 
 type Outcome = 'ALLOWED' | 'NotAllowed' | 'NotFound'
 type Standing = { relation: Relation; isOpen: boolean }
 
-/** deleteConversation gets a conversation of its own in each cell. */
+/** Each cell of deleteConversation gets a conversation of its own. */
 const DELETE: Call = {
   verb: 'deleteConversation',
   is: 'CHANGE',
-  run: ({ deps, viewer, room }) => deleteConversation(deps, viewer, room.id),
+  run: ({ deps, viewer, given }) => deleteConversation(deps, viewer, given.id),
 }
 const ALL_CALLS = [...CALLS, DELETE]
 
@@ -91,13 +91,13 @@ async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> {
 describe.each(backends)('a verb, on $name', (backend) => {
   const world = useWorld(backend)
   let tenant: Tenant
-  const rooms = new Map<boolean, Room>()
+  const prepared = new Map<boolean, Given>()
   let strangers = 0
 
-  async function newRoom(isOpen: boolean): Promise<Room> {
+  async function prepare(isOpen: boolean): Promise<Given> {
     const { deps } = world
     const [owner, guest] = [tenant.as('owner'), tenant.as('guest')]
-    const key = `room ${isOpen}`
+    const key = `conversation ${isOpen}`
     const joined = (actor: string, more: object = {}) => ({ actor, ...more })
     const { conversation } = await domain.createConversation(deps, owner, {
       key,
@@ -146,14 +146,14 @@ describe.each(backends)('a verb, on $name', (backend) => {
 
   beforeAll(async () => {
     tenant = world.tenant()
-    for (const isOpen of [false, true]) rooms.set(isOpen, await newRoom(isOpen))
+    for (const isOpen of [false, true]) prepared.set(isOpen, await prepare(isOpen))
     await domain.recordFacts(world.deps, tenant.as('guest'), {
       userId: 'elder',
       facts: [{ subject: 'elder', predicate: 'likes', object: 'boats' }],
     })
   })
 
-  async function deletable({ relation, isOpen }: Standing): Promise<Room> {
+  async function deletable({ relation, isOpen }: Standing): Promise<Given> {
     const visibility = isOpen ? ('OPEN' as const) : ('MEMBERS' as const)
     const participants = [
       { actor: 'owner' },
@@ -169,7 +169,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
     if (relation === 'FORMER') {
       await domain.removeParticipant(world.deps, tenant.as('former'), { conversationId: id, actor: 'former' })
     }
-    return { ...rooms.get(isOpen)!, id }
+    return { ...prepared.get(isOpen)!, id }
   }
 
   /** Makes the call as an actor in that relation, with a credential that has the rights. */
@@ -186,8 +186,8 @@ describe.each(backends)('a verb, on $name', (backend) => {
       ...more,
     }
     const viewer: Viewer = { ...tenant.as(actor), principal }
-    const room = call === DELETE ? await deletable(standing) : rooms.get(standing.isOpen)!
-    return outcomeOf(() => call.run({ deps: world.deps, viewer, relation: standing.relation, room }))
+    const given = call === DELETE ? await deletable(standing) : prepared.get(standing.isOpen)!
+    return outcomeOf(() => call.run({ deps: world.deps, viewer, relation: standing.relation, given }))
   }
 
   const labelOf = ({ verb, conditions = [] }: Call, { relation, isOpen }: Standing, rights: string) =>
@@ -213,14 +213,14 @@ describe.each(backends)('a verb, on $name', (backend) => {
     isLong ? 1_200_000 : 120_000,
   )
 
-  it('is called by the table in every part', () => {
+  it('has a call for each of its conditions, except for those that other tests check', () => {
     const called = new Set(ALL_CALLS.map(({ verb }) => verb))
     expect(Object.keys(VERBS).filter((verb) => !called.has(verb as never))).toEqual([])
     const parts = new Set(ALL_CALLS.flatMap(({ verb, conditions = [] }) => conditions.map((each) => `${verb} ${each}`)))
     const missing = Object.entries(VERBS).flatMap(([verb, { conditions = [] }]) =>
       conditions.map((each) => `${verb} ${each}`).filter((part) => !parts.has(part)),
     )
-    // The tests of participant-conditions and of facts make these calls.
+    // Other tests make these calls, for example those of participant-conditions and of facts.
     expect(missing).toEqual([
       'addParticipant afterRemoval',
       'addParticipant history',
@@ -231,7 +231,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
     ])
   })
 
-  it('needs act-as if the actor is not that of the credential', async () => {
+  it('needs `act-as` if the actor is not that of the credential', async () => {
     const rights = new Set(RIGHTS.filter((right) => right !== 'act-as'))
     for (const call of ALL_CALLS) {
       const outcome = await make(call, { relation: 'OWNER', isOpen: false }, rights, { actor: 'service' })
@@ -246,9 +246,9 @@ describe.each(backends)('a verb, on $name', (backend) => {
     }
   })
 
-  it('finds nothing outside the conversations to which a credential is limited', async () => {
+  it('finds nothing in other conversations than those to which a credential is limited', async () => {
     const standing: Standing = { relation: 'OWNER', isOpen: false }
-    const elsewhere = new Set([rooms.get(true)!.id])
+    const elsewhere = new Set([prepared.get(true)!.id])
     const wrong: string[] = []
     for (const call of ALL_CALLS) {
       const isRefused = VERBS[call.verb].limited === 'NONE' || call.concerns === 'NONE'
@@ -257,7 +257,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
         wrong.push(`outside: ${labelOf(call, standing, outside)}`)
       if (call === DELETE) continue
       const isWide = isRefused || call.conditions?.includes('tenantScope')
-      const inside = await make(call, standing, ALL_RIGHTS, { conversations: new Set([rooms.get(false)!.id]) })
+      const inside = await make(call, standing, ALL_RIGHTS, { conversations: new Set([prepared.get(false)!.id]) })
       if (inside !== (isWide ? 'NotAllowed' : 'ALLOWED')) wrong.push(`inside: ${labelOf(call, standing, inside)}`)
     }
     expect(wrong).toEqual([])

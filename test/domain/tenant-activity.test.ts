@@ -1,4 +1,4 @@
-// Which tenants count as active.
+// The activity of tenants: whether other tenants were active within the last second.
 
 import { describe, expect, it } from 'vitest'
 import { createTenantActivity } from '../../src/domain/tenant-activity.ts'

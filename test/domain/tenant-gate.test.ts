@@ -1,10 +1,11 @@
-// The limits of a tenant's work: the maximum that runs and that waits, and the independence of tenants.
+// The gate of a tenant's work: the maximum that runs at once and the maximum that waits, the pauses, and the
+// independence of tenants.
 
 import { describe, expect, it } from 'vitest'
 import { createTenantGate, MAX_WAITING } from '../../src/domain/tenant-gate.ts'
 import { ServerBusy } from '../../src/errors.ts'
 
-/** Work that ends when the test calls `end`. */
+/** Creates work that ends when the test calls `end` with its name. */
 function createWork() {
   const ends = new Map<string, () => void>()
   return {
@@ -33,7 +34,7 @@ describe('the work of a tenant', () => {
     expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('starts all waiting work that a grown limit allows', async () => {
+  it('starts as much waiting work as a raised limit allows', async () => {
     let limit = 1
     const gate = createTenantGate(() => limit)
     const work = createWork()
@@ -53,7 +54,7 @@ describe('the work of a tenant', () => {
     expect(work.started()).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('waits for the pause of the work before it, even after that has been answered', async () => {
+  it('waits for the pause after the work before it, even if that work has already returned', async () => {
     const charged: string[] = []
     const share = { charge: (tenant: string) => (charged.push(tenant), 50) }
     const gate = createTenantGate(() => 1, share)
@@ -79,7 +80,7 @@ describe('the work of a tenant', () => {
     expect(work.started()).toEqual(['a', 'c'])
   })
 
-  it('rejects with its error if it fails, and lets the next work start', async () => {
+  it('rejects with its error if it fails, and the next work starts', async () => {
     const gate = createTenantGate(() => 1)
     const work = createWork()
     const failing = gate.run('acme', () => Promise.reject(new Error('failed')))
@@ -90,7 +91,7 @@ describe('the work of a tenant', () => {
     expect(await next).toBe('next')
   })
 
-  it('is rejected if too much work is waiting', async () => {
+  it('is rejected if the maximum number of calls is waiting', async () => {
     const gate = createTenantGate(() => 1)
     const work = createWork()
     void gate.run('acme', work.start('a'))

@@ -1,4 +1,5 @@
-// The modes of tenants are remembered, and read again when a change is announced or may have been missed.
+// The redaction modes of tenants are cached, and read again when a change is announced on the bus or may have been
+// missed.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createTenantRedaction, TENANT_SETTINGS_TOPIC } from '../../src/domain/tenant-redaction.ts'
@@ -19,7 +20,7 @@ describe('strongerMode', () => {
 describe('createTenantRedaction', () => {
   let stored: RedactMode | null
   let reads: number
-  /** Holds the reads that wait; null to answer at once. */
+  /** Functions that finish the waiting reads; null to finish each read at once. */
   let held: (() => void)[] | null
   let announce: (tenant: string) => void
   let restore: () => void
@@ -77,7 +78,7 @@ describe('createTenantRedaction', () => {
     expect(reads).toBe(0)
   })
 
-  it('reads again after an announcement, of that tenant only, and after an outage of the bus', async () => {
+  it('reads the mode of a tenant again after its announcement, and all modes after an outage of the bus', async () => {
     const redaction = open('off')
     await Promise.all([redaction.of('a'), redaction.of('b')])
     stored = 'turns'
@@ -87,7 +88,7 @@ describe('createTenantRedaction', () => {
     expect(await redaction.of('b')).toBe('turns')
   })
 
-  it('announces a change, and reads the mode again before the announcement returns', async () => {
+  it('announces a change, and reads the mode again before the announcement arrives', async () => {
     const redaction = open('off')
     await redaction.of('a')
     stored = 'turns'
@@ -96,7 +97,7 @@ describe('createTenantRedaction', () => {
     expect(await redaction.of('a')).toBe('turns')
   })
 
-  it('does not remember what was read before an announcement', async () => {
+  it('does not cache a mode that was read before an announcement', async () => {
     const redaction = open('off')
     held = []
     const before = redaction.of('a')
@@ -110,7 +111,7 @@ describe('createTenantRedaction', () => {
     expect(redaction.of('a')).toBe('turns')
   })
 
-  it('does not remember a failure', async () => {
+  it('does not cache a failure', async () => {
     stored = 'fails' as RedactMode
     const redaction = open('off')
     await expect(redaction.of('a')).rejects.toThrow('unreachable')

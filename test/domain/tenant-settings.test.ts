@@ -1,4 +1,4 @@
-// Settings of a tenant: what is redacted, in every process.
+// The setting `redact` of a tenant, in one process and in two.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -72,12 +72,12 @@ describe.each(backends)('the setting redact of a tenant on $name', (backend) => 
     await expect(updateTenantSettings(deps, ada, { redact: 'off' })).rejects.toThrow(InvalidInput)
     await expect(updateTenantSettings(deps, ada, { redact: 'off' })).rejects.toThrow('REDACT=facts')
     expect(await updateTenantSettings(deps, ada, { redact: 'facts' })).toMatchObject({ redactInEffect: 'facts' })
-    // The operator has strengthened the server's setting since.
+    // Simulates that the operator has strengthened the server's setting since.
     await deps.db.of(ada.tenant).tenantSettings.update({ where: { tenant: ada.tenant }, data: { redact: 'off' } })
     expect(await getTenantSettings(deps, ada)).toMatchObject({ redact: 'off', redactInEffect: 'facts' })
   })
 
-  it('leaves a streaming turn as it was opened', async () => {
+  it('does not change for a turn that is already open', async () => {
     const { deps } = world
     const ada = newViewer()
     const conversationId = await newConversation(deps, ada)
@@ -88,7 +88,7 @@ describe.each(backends)('the setting redact of a tenant on $name', (backend) => 
     expect([await before.write(), await after.write()]).toEqual([`mail ${SECRET}`, 'mail [EMAIL]'])
   })
 
-  it('passes the deltas of a redacted turn on in order, from whichever process they come', async () => {
+  it('keeps the order of the deltas of a redacted turn that are sent concurrently', async () => {
     const { deps } = world
     const ada = newViewer()
     await updateTenantSettings(deps, ada, { redact: 'turns' })
@@ -99,7 +99,7 @@ describe.each(backends)('the setting redact of a tenant on $name', (backend) => 
     expect((await commitTurn(deps, ada, given)).text).toBe('write to [EMAIL] or call [PHONE]')
   })
 
-  it('is in the audit log', async () => {
+  it('is recorded in the audit log when it changes', async () => {
     const { deps } = world
     const ada = newViewer()
     await updateTenantSettings(deps, ada, { redact: 'turns' })
@@ -115,7 +115,7 @@ describe.each(backends)('the setting redact of a tenant in two processes on $nam
   })
   afterAll(() => site.close())
 
-  it('applies in the other process as soon as the announcement arrives, which a repeated opening of a turn does not change', async () => {
+  it('applies in the other process once it is announced, and to an open turn that both processes write', async () => {
     const [one, two] = [await site.start(), await site.start()]
     const ada = newViewer()
     const conversationId = await newConversation(one.deps, ada)

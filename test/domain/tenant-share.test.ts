@@ -1,11 +1,11 @@
-// The pauses of a tenant's heavy work beside other tenants.
+// The pauses of a tenant's heavy work while other tenants are active.
 
 import { describe, expect, it } from 'vitest'
 import { createTenantShare } from '../../src/domain/tenant-share.ts'
 
 const beside = { hasOthers: () => true }
 
-/** Runs work of those lengths, each at the end of the pause before it. Returns the pauses, in ms. */
+/** Runs work of these durations in ms, each `idle` ms after the pause before it. Returns the pauses in ms. */
 function pausesOf(lengths: readonly number[], activity = beside, idle = 0): number[] {
   let now = 1_000
   const share = createTenantShare(activity, () => now)
@@ -17,17 +17,17 @@ function pausesOf(lengths: readonly number[], activity = beside, idle = 0): numb
   })
 }
 
-describe('heavy work beside other tenants', () => {
+describe('heavy work while other tenants are active', () => {
   it('pauses for twice as long as it ran, after a first burst of 100 ms', () => {
     expect(pausesOf([50, 50, 50, 20, 20])).toEqual([0, 0, 100, 40, 40])
     expect(pausesOf([300, 10])).toEqual([400, 20])
   })
 
-  it('may burst again after a pause of its own', () => {
+  it('may run in a burst again after it has been idle', () => {
     expect(pausesOf([40, 40, 40, 40, 40], beside, 80)).toEqual([0, 0, 0, 0, 0])
   })
 
-  it('has no pause below 1 ms; short ones add up', () => {
+  it('has no pause below 1 ms; shorter pauses add up', () => {
     expect(pausesOf([100, 0.2, 0.2, 0.2])).toEqual([0, 0, 0, 1])
   })
 

@@ -81,7 +81,7 @@ describe.each(backends)('updateParticipant on $name', (backend) => {
     }
   })
 
-  it('gives metadata to participants who join, and keeps it when they join again', async () => {
+  it('sets metadata that a participant keeps when it joins again, unless other metadata is given on joining', async () => {
     const { tenant, ann, conversationId, update, metadata } = await start()
     await update({ metadata: { team: 'red' } })
     await removeParticipant(world.deps, ann, { conversationId, actor: 'bob' })

@@ -1,5 +1,5 @@
-// API keys of a tenant: creation, lists, rotation and revocation, and the rule that no credential issues more than it
-// permits itself.
+// API keys of a tenant: creation, lists, rotation, revocation, the first key, and the rule that a credential issues no
+// key that permits more than the credential itself.
 
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -37,7 +37,7 @@ describe.each(backends)('API keys on $name', (backend) => {
   const newViewer = () => world.tenant().as('admin')
   const verify = (token: string) => createVerifier(world.deps)(readToken(token)!)
 
-  /** The viewer with a credential of these rights. */
+  /** Returns the viewer with a credential that has these rights; `conversations: null` does not limit it. */
   function limited({ tenant, actor }: Viewer, rights: readonly Right[], conversations: string[] | null = null): Viewer {
     const principal: Principal = {
       tenant,
@@ -51,7 +51,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     return { tenant, actor, principal }
   }
 
-  it('store a hash of the secret only', async () => {
+  it('store only a hash of the secret', async () => {
     const viewer = newViewer()
     const { apiKey, token } = await createApiKey(world.deps, viewer, key())
     expect(apiKey).toEqual({
@@ -84,7 +84,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     ['no name', { name: '' }, 'name'],
     ['an expiry in the past', { expiresAt: new Date(Date.now() - 1) }, 'expiresAt'],
     ['an empty list of conversations', { conversations: [] }, 'conversations'],
-    ['an id that is of no conversation', { conversations: [newId('turn')] }, 'conversations.0'],
+    ['the id of a turn instead of a conversation', { conversations: [newId('turn')] }, 'conversations.0'],
     ['too many conversations', { conversations: Array.from({ length: 101 }, () => newId('conversation')) }, 'conv'],
   ])('are not created with %s', async (_, more, path) => {
     const created = createApiKey(world.deps, newViewer(), key(more))
@@ -119,7 +119,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     expect((await getApiKeys(world.deps, newViewer(), {})).items).toEqual([])
   })
 
-  it('of another tenant do not exist', async () => {
+  it('of another tenant are not found', async () => {
     const { apiKey } = await createApiKey(world.deps, newViewer(), key())
     const [viewer, { id }] = [newViewer(), apiKey]
     expect(await getApiKey(world.deps, viewer, id)).toBeNull()
@@ -127,7 +127,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     await expect(revokeApiKey(world.deps, viewer, { id })).rejects.toThrow(NotFound)
   })
 
-  it('are rotated: the previous secret is valid for the overlap, and the one before it no longer', async () => {
+  it('are rotated: the previous secret stays valid for the given overlap, older secrets do not', async () => {
     const viewer = newViewer()
     const { apiKey, token } = await createApiKey(world.deps, viewer, key())
     const { id } = apiKey
@@ -148,7 +148,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     publish.mockRestore()
   })
 
-  it('are found by their current and their previous secret, with the expiry of the secret', async () => {
+  it('are found by their current and their previous secret, with the time at which that secret expires', async () => {
     const hour = (hours: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + hours * 3_600_000)
     const { apiKey, token } = await createApiKey(world.deps, newViewer(), key())
     const [current, previous, other] = [readToken(token)!, Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
@@ -170,7 +170,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     }
   })
 
-  it('are revoked for good', async () => {
+  it('are revoked permanently', async () => {
     const viewer = newViewer()
     const { apiKey, token } = await createApiKey(world.deps, viewer, key())
     const { id } = apiKey
@@ -196,12 +196,12 @@ describe.each(backends)('API keys on $name', (backend) => {
     await expect.poll(async () => (await lastUse())! >= first!).toBe(true)
   })
 
-  describe('are issued by a credential', () => {
+  describe('are issued', () => {
     it.each<[string, Right[], Partial<CreateApiKeyInput>, Right]>([
-      ['that may not operate', ['read', 'write', 'act-as', 'manage', 'erase'], {}, 'operate'],
-      ['that lacks a right of the key', ['read', 'operate', 'act-as'], {}, 'write'],
-      ['that may not act as the actor', ['read', 'write', 'operate'], {}, 'act-as'],
-    ])('unless it is one %s', async (_, rights, more, missing) => {
+      ['lacks the right `operate`', ['read', 'write', 'act-as', 'manage', 'erase'], {}, 'operate'],
+      ['lacks a right of the key', ['read', 'operate', 'act-as'], {}, 'write'],
+      ['may not act as the actor of the key', ['read', 'write', 'operate'], {}, 'act-as'],
+    ])('not by a credential that %s', async (_, rights, more, missing) => {
       const viewer = newViewer()
       const refused = createApiKey(world.deps, limited(viewer, rights), key(more))
       await expect(refused).rejects.toThrow(NotAllowed)
@@ -209,19 +209,19 @@ describe.each(backends)('API keys on $name', (backend) => {
       expect((await getApiKeys(world.deps, viewer, {})).items).toEqual([])
     })
 
-    it('that permits as much', async () => {
+    it('by a credential that permits as much as the key', async () => {
       const viewer = newViewer()
       await createApiKey(world.deps, limited(viewer, ['read', 'write', 'operate']), key({ actor: 'admin' }))
       await createApiKey(world.deps, limited(viewer, RIGHTS), key({ name: 'other', rights: [...RIGHTS] }))
     })
 
-    it('but not by one that is limited to some conversations', async () => {
+    it('not by a credential that is limited to some conversations', async () => {
       const viewer = limited(newViewer(), RIGHTS, [newId('conversation')])
       await expect(createApiKey(world.deps, viewer, key())).rejects.toThrow(NotAllowed)
       await expect(getApiKeys(world.deps, viewer, {})).rejects.toThrow(NotAllowed)
     })
 
-    it('that could also create the key, if it rotates the key', async () => {
+    it('again, by rotation, only by a credential that could create the key', async () => {
       const viewer = newViewer()
       const { apiKey } = await createApiKey(world.deps, viewer, key({ rights: [...RIGHTS] }))
       const rotation = { id: apiKey.id, expectedVersion: 1 }
@@ -232,8 +232,8 @@ describe.each(backends)('API keys on $name', (backend) => {
     })
   })
 
-  describe('begin with a first key', () => {
-    it('that is created once by all processes together', async () => {
+  describe('include a first key', () => {
+    it('that concurrent calls create only once', async () => {
       const { tenant } = newViewer()
       const tokens: string[] = []
       const create = () =>
@@ -244,7 +244,7 @@ describe.each(backends)('API keys on $name', (backend) => {
       expect(await verify(tokens[0]!)).toMatchObject({ tenant, actor: 'admin' })
     })
 
-    it('that does not exist if its token could not be saved', async () => {
+    it('that is not stored if its token could not be saved', async () => {
       const viewer = newViewer()
       const fail = () => Promise.reject(new Error('disk full'))
       await expect(createFirstApiKey(world.deps, viewer, fail)).rejects.toThrow('disk full')

@@ -1,4 +1,5 @@
-// Look-ups of API keys wait for one another, so that a flood of them takes one connection and few statements.
+// Look-ups of API keys that arrive while a statement runs share the next statement, so that a flood of them uses one
+// connection and few statements.
 
 import type { Pool } from '../../../src/store/tenant-pool.ts'
 import { expect, it, vi } from 'vitest'
@@ -6,7 +7,7 @@ import { createLookUp, MAX_WAITING_LOOKUPS } from '../../../src/domain/api-key/l
 import { Unavailable } from '../../../src/errors.ts'
 import type { FoundApiKey, PresentedKey } from '../../../src/store/sql/api-key/find-api-keys.ts'
 
-/** A look-up whose statements finish when the test calls `answer`. Each finds the keys whose id is even. */
+/** Returns a look-up whose statements finish when the test calls `answer`; they find the keys with even ids. */
 function open() {
   const statements: string[][] = []
   const answers: ((failure?: Error) => void)[] = []
@@ -28,7 +29,7 @@ function open() {
   return { lookUp, statements, answer }
 }
 
-it('sends the keys that wait during a statement in the next one', async () => {
+it('look-ups that arrive during a statement share the next statement', async () => {
   const { lookUp, statements, answer } = open()
   const first = lookUp('0')
   const waiting = ['1', '2', '2', '3'].map(lookUp)
@@ -39,7 +40,7 @@ it('sends the keys that wait during a statement in the next one', async () => {
   expect((await Promise.all(waiting)).map((key) => key?.id)).toEqual([undefined, '2', '2', undefined])
 })
 
-it('rejects the look-ups of a statement that fails, and continues', async () => {
+it('a failed statement rejects only its own look-ups', async () => {
   const { lookUp, answer } = open()
   const failed = lookUp('0')
   const next = lookUp('2')
@@ -49,7 +50,7 @@ it('rejects the look-ups of a statement that fails, and continues', async () => 
   expect((await next)?.id).toBe('2')
 })
 
-it('refuses at once what exceeds the number that may wait', async () => {
+it('a look-up is rejected at once if the maximum number of look-ups is waiting', async () => {
   const { lookUp } = open()
   void lookUp('0')
   for (let n = 0; n < MAX_WAITING_LOOKUPS; n++) void lookUp(String(n))

@@ -1,4 +1,4 @@
-// Tokens of API keys: their form, and what a presented token authenticates at a given time.
+// Tokens of API keys: their format, and the principal or the problem that a found key yields at a given time.
 
 import { describe, expect, it } from 'vitest'
 import { newToken, principalOf, readToken } from '../../../src/domain/api-key/token.ts'
@@ -25,20 +25,20 @@ const found = (more: Partial<FoundApiKey> = {}): FoundApiKey => ({
 })
 
 describe('a token', () => {
-  it('contains the id of its key and 256 random bits, and is read back', () => {
+  it('contains the id of its key and 256 random bits, and is parsed to that id and the hash of the secret', () => {
     expect(current.token).toMatch(/^colloquy_[0-9A-Z]{26}_[\w-]{43}$/)
     expect(current.token).not.toBe(other.token)
     expect(readToken(current.token)).toEqual({ keyId, secretHash: current.secretHash })
   })
 
   it.each([
-    ['empty', ''],
-    ['cut', current.token.slice(0, -1)],
-    ['longer', `${current.token}x`],
-    ['with another prefix', current.token.replace('colloquy', 'sk')],
-    ['with a character that no id has', current.token.replace(/_./, '_U')],
-    ['with a line break', `${current.token}\n`],
-  ])('that is %s is no token', (_, text) => {
+    ['an empty text', ''],
+    ['a token without its last character', current.token.slice(0, -1)],
+    ['a token with one more character', `${current.token}x`],
+    ['a token with another prefix', current.token.replace('colloquy', 'sk')],
+    ['a token with a character that no id has', current.token.replace(/_./, '_U')],
+    ['a token with a line break at the end', `${current.token}\n`],
+  ])('is not parsed from %s', (_, text) => {
     expect(readToken(text)).toBeNull()
   })
 })
@@ -63,7 +63,7 @@ describe('a principal', () => {
     ['a key that expires now', found({ expiresAt: at(0) }), 'EXPIRED'],
     ['a key that expires later', found({ expiresAt: at(1) }), null],
     ['a key without expiry', found(), null],
-  ])('of %s', (_, key, problem) => {
+  ])('is returned for a key that is known, not revoked and not expired: %s', (_, key, problem) => {
     const principal = principalOf(key, NOW)
     if (problem) expect(principal).toBe(problem)
     else expect(principal).toMatchObject({ actor: 'bot' })

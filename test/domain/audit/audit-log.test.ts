@@ -16,7 +16,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
   const world = useWorld(backend)
   const chainOf = (tenant: string) => readAuditChain(world.deps.db, tenant, 0, 1000)
 
-  it('writes who did what with which credential, as whom, and with which outcome', async () => {
+  it('writes the actor, the actor acted as, the credential, the verb, the resources and the outcome', async () => {
     const { audit, db } = world.deps
     const { name } = world.tenant()
     const principal = {
@@ -55,7 +55,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
     ])
   })
 
-  it('limits the ids of a line, and says how many there were', () => {
+  it('limits the resources of a line, and stores their number in its details', () => {
     const ids = Array.from({ length: 50 }, (_, i) => `turn_${i}`)
     const { resources, details } = auditRecord(world.tenant().as('ann'), 'export', ids)
     expect([resources.length, details]).toEqual([MAX_RESOURCES, { resources: 50 }])
@@ -71,7 +71,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
     expect(await chainOf(tenant.name)).toEqual([])
   })
 
-  it('keeps the chain whole if two processes append at once', async () => {
+  it('keeps one valid chain if two processes append at once', async () => {
     const { db, log } = world.deps
     const tenant = world.tenant()
     const key = Buffer.alloc(32, 3)
@@ -90,7 +90,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
     ['UPDATE', `UPDATE audit_line SET verb = 'x' WHERE tenant = $1`],
     ['DELETE', 'DELETE FROM audit_line WHERE tenant = $1'],
     ['TRUNCATE', 'TRUNCATE audit_line'],
-  ])('refuses %s, even by the owner of the table', async (_, text) => {
+  ])('rejects %s, even by the owner of the table', async (_, text) => {
     const tenant = world.tenant()
     await withTransaction(world.deps.db, tenant.name, (tx) =>
       world.deps.audit.append(tx, [auditRecord(tenant.as('ann'), 'x', [])]),
@@ -101,7 +101,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
     expect(await chainOf(tenant.name)).toHaveLength(1)
   })
 
-  it('refuses to delete lines younger than 30 days by the way of retention', async () => {
+  it('rejects the deletion of lines younger than 30 days by pruneAuditLines', async () => {
     const tenant = world.tenant()
     await withTransaction(world.deps.db, tenant.name, (tx) =>
       world.deps.audit.append(tx, [auditRecord(tenant.as('ann'), 'x', [])]),

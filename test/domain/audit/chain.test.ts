@@ -1,4 +1,4 @@
-// The hash chain shows each kind of tampering.
+// The hash chain of the audit log: verification detects each kind of tampering, and lines without the current key.
 
 import { describe, expect, it } from 'vitest'
 import { chain, verify, type Verified } from '../../../src/domain/audit/chain.ts'
@@ -27,7 +27,7 @@ describe.each([
 ])('the chain of the audit log with %s', (_, key) => {
   const lines = linesOf(key)
 
-  it('verifies, in one part or several', () => {
+  it('is verified in one call or in several', () => {
     const all = verify(key, START, lines)
     expect(all).toEqual({ seq: 4, hash: lines[3]!.hash, keyedFrom: key ? 1 : null })
     const half = verify(key, START, lines.slice(0, 2)) as Verified
@@ -52,7 +52,7 @@ describe.each([
       () => [lines[0]!, lines[2]!, lines[1]!, lines[3]!].map((each, index) => ({ ...each, seq: index + 1 })),
       { seq: 2, reason: 'CHANGED' },
     ],
-  ])('shows lines that were %s', (__, tamper, broken) => {
+  ])('reports lines that were %s', (__, tamper, broken) => {
     expect(verify(key, START, tamper())).toEqual(broken)
   })
 
@@ -68,13 +68,13 @@ describe.each([
     { count: 2 },
     { details: '{}' },
     { hash: '0'.repeat(64) },
-  ])('shows a line that was changed to %j', (change) => {
+  ])('reports a line with a field changed to %j', (change) => {
     expect(verify(key, START, lines.with(2, { ...lines[2]!, ...change }))).toEqual({ seq: 3, reason: 'CHANGED' })
   })
 })
 
 describe('the key of the chain', () => {
-  it('shows a chain that was written anew with another key or without one', () => {
+  it('detects lines that were written with another key or without one', () => {
     expect(verify(KEY, START, linesOf(Buffer.alloc(32, 2)))).toEqual({ seq: 1, reason: 'CHANGED' })
     const keyed = linesOf(KEY)
     const unkeyed = chain(null, { seq: 2, hash: keyed[1]!.hash }, [line('c')])
@@ -85,7 +85,7 @@ describe('the key of the chain', () => {
     expect(verify(null, START, linesOf(KEY))).toEqual({ seq: 1, reason: 'KEY_MISSING' })
   })
 
-  it('may be set later: the first keyed line is named', () => {
+  it('can be set later; verification then returns the first keyed line', () => {
     const plain = linesOf(null)
     const keyed = chain(KEY, { seq: 4, hash: plain[3]!.hash }, [line('e')])
     expect(verify(KEY, START, [...plain, ...keyed])).toMatchObject({ seq: 5, keyedFrom: 5 })

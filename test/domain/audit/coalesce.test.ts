@@ -1,4 +1,5 @@
-// Noted records are counted and limited, so that a flood of refusals fills neither memory nor disk.
+// Equal records of the audit log are counted in one line, and the lines of a tenant are limited, so that a flood of
+// refusals fills neither memory nor disk.
 
 import { describe, expect, it } from 'vitest'
 import { BURST_LINES, Coalescer, LINES_PER_SECOND, MAX_TENANTS, OVERFLOW } from '../../../src/domain/audit/coalesce.ts'
@@ -40,7 +41,7 @@ describe('coalescing records of the audit log', () => {
     expect(lines.get('other')).toHaveLength(1)
   })
 
-  it('allows LINES_PER_SECOND lines in the long run', () => {
+  it('writes at most LINES_PER_SECOND lines of a tenant per second after the first burst', () => {
     const coalescer = new Coalescer()
     let written = 0
     for (let second = 0; second < 100; second++) {
@@ -53,12 +54,12 @@ describe('coalescing records of the audit log', () => {
     expect(written).toBe(BURST_LINES + 99 * LINES_PER_SECOND)
   })
 
-  it('drops records of further tenants once MAX_TENANTS wait, and says how many', () => {
+  it('drops the records of further tenants while those of MAX_TENANTS tenants wait, and counts them', () => {
     const coalescer = new Coalescer()
     for (let i = 0; i < MAX_TENANTS + 7; i++) coalescer.add(denial({ tenant: `t${i}` }), 0)
     const { lines, dropped } = coalescer.take(0)
     expect([lines.size, dropped]).toEqual([MAX_TENANTS, 7])
-    // Tenants that regained their credit are forgotten.
+    // Tenants whose credit is full again make room for others.
     coalescer.take(1_000_000)
     coalescer.add(denial({ tenant: 'new' }), 1_000_000)
     expect(coalescer.take(1_000_000).lines.size).toBe(1)

@@ -1,4 +1,4 @@
-// Agents that the server runs in the background: they answer turns, and stop talking to each other.
+// Agents that the server runs in the background answer each other's turns until the loop guard stops them.
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { startJobs } from '../../../src/domain/background/jobs.ts'

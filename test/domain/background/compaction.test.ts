@@ -33,7 +33,7 @@ describe.each(backends)('automatic compaction on $name', (backend) => {
       { timeout: 10_000, interval: 50 },
     )
 
-  it('first compacts existing turns, then appended ones, and notifies subscribers', async () => {
+  it('compacts a conversation when the jobs start or when a turn is appended, and notifies subscribers', async () => {
     const existing = await fill(60)
     const growing = await fill(50)
     const reading = await read(world.deps, growing.tenant.as('ada'), { conversationId: growing.conversationId })

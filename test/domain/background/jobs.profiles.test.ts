@@ -1,5 +1,5 @@
-// Automatic facts and profiles with the real handlers: the flag of a conversation turns extraction on, and a profile
-// agrees with the active facts after every change of them.
+// Automatic facts and profiles with the real handlers: factExtraction of a conversation turns extraction on, and a
+// profile agrees with the active facts after every change of them.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
@@ -34,12 +34,13 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
       world.deps.db
         .of(SYSTEM)
         .fact.findMany({ where: { tenant: tenant.name, supersededAt: null }, orderBy: { object: 'asc' } })
-    const becomes = (content: string | undefined) =>
+    /** Waits until the profile of ada has this content; undefined for no profile. */
+    const untilProfileIs = (content: string | undefined) =>
       vi.waitFor(
         async () => expect((await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content).toBe(content),
         { timeout: 20_000, interval: 50 },
       )
-    return { tenant, viewer, newConversation, facts, becomes }
+    return { tenant, viewer, newConversation, facts, untilProfileIs }
   }
 
   it('extract facts from the first turn of a conversation with factExtraction, by default', async () => {
@@ -71,46 +72,46 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
   })
 
   it('write a profile that follows a correction in a later turn', async () => {
-    const { tenant, newConversation, becomes } = await tenantWithConversation()
+    const { tenant, newConversation, untilProfileIs } = await tenantWithConversation()
     await start({ ...DEFAULTS, userSummaryEvery: 2 })
     const conversationId = await newConversation()
     await tenant.append(conversationId, 'ada', 'I live in Lisbon.')
     await tenant.append(conversationId, 'ada', 'How are you?')
-    await becomes('## Environment\n- lives in Lisbon')
+    await untilProfileIs('## Environment\n- lives in Lisbon')
     await tenant.append(conversationId, 'ada', 'I moved to Porto.')
-    await becomes('## Environment\n- lives in Porto')
+    await untilProfileIs('## Environment\n- lives in Porto')
   })
 
   it('refresh a profile after a fact is retracted, confirmed, or loses its source', async () => {
     const { deps } = world
-    const { tenant, viewer, newConversation, facts, becomes } = await tenantWithConversation()
+    const { tenant, viewer, newConversation, facts, untilProfileIs } = await tenantWithConversation()
     await start({ ...DEFAULTS, userSummaryEvery: 100 })
     const [kept, gone] = [await newConversation(), await newConversation()]
     const turn = await tenant.append(kept, 'ada', 'I like jazz.')
     await tenant.append(gone, 'ada', 'I work at Initech.')
-    await becomes('## Preferences\n- likes jazz\n\n## Work\n- works at Initech')
+    await untilProfileIs('## Preferences\n- likes jazz\n\n## Work\n- works at Initech')
     await deleteConversation(deps, viewer, gone)
-    await becomes('## Preferences\n- likes jazz')
+    await untilProfileIs('## Preferences\n- likes jazz')
     await supersedeTurn(deps, viewer, { turnId: turn.id, turn: { role: 'USER', content: 'I like tea.' } })
-    await becomes('')
+    await untilProfileIs('')
     // Extraction reads a newer version with the next turn.
     await tenant.append(kept, 'ada', 'Hello.')
-    await becomes('## Preferences\n- likes tea')
+    await untilProfileIs('## Preferences\n- likes tea')
     await recordFacts(deps, tenant.as('bob'), {
       userId: 'ada',
       conversationId: kept,
       facts: [{ subject: 'ada', predicate: 'owns', object: 'a boat' }],
     })
-    await becomes(`## Preferences\n- likes tea\n\n## Environment\n- Claimed by "bob": "owns a boat"`)
+    await untilProfileIs(`## Preferences\n- likes tea\n\n## Environment\n- Claimed by "bob": "owns a boat"`)
     await recordFacts(deps, viewer, {
       userId: 'ada',
       conversationId: kept,
       facts: [{ subject: 'ada', predicate: 'owns', object: 'a boat' }],
     })
-    await becomes('## Preferences\n- likes tea\n\n## Environment\n- owns a boat')
+    await untilProfileIs('## Preferences\n- likes tea\n\n## Environment\n- owns a boat')
     const boat = (await facts()).find(({ object }) => object === 'a boat')!
     await retractFact(deps, viewer, { factId: boat.id })
-    await becomes('## Preferences\n- likes tea')
+    await untilProfileIs('## Preferences\n- likes tea')
     const runs = await deps.db
       .of(SYSTEM)
       .userProgress.findFirstOrThrow({ where: { tenant: tenant.name, userId: 'ada' } })
@@ -126,7 +127,7 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     const FOODS = ['apples', 'bread', 'cheese', 'dates', 'eggs', 'figs', 'grapes', 'honey']
     await Promise.all(
       conversationIds.map(async (conversationId, n) => {
-        // Every food is named in two conversations, and every conversation names another home.
+        // Each food is named in two conversations or more, and each conversation names a different home.
         for (const food of [...FOODS.slice(n), ...FOODS.slice(0, n)].slice(0, 4)) {
           await tenant.append(conversationId, 'ada', `I like ${food}.`)
         }

@@ -123,7 +123,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
   )
 
   it.runIf(isLong)(
-    'retry a failed run, count it once, and store a safe error message',
+    'retry a failed run, count it once, and store no text of an unexpected error',
     async () => {
       const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
       const viewer = newViewer()

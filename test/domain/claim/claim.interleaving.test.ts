@@ -1,6 +1,6 @@
-// Random interleavings of claims, renewals, releases, answers, streaming answers, their ends and expiries, in two scopes and
-// by two processes of two participants. Each outcome, and the stored state, equals that of a model; and of many calls at the
-// same time, at most one answers. FC_SEED repeats the scripts of a run.
+// Random claims, renewals, releases, answers, streaming answers and expiries of claims on one turn, in both scopes, by
+// two participants with two tokens each. Calls in sequence have the outcomes and the stored state of a model; of
+// concurrent calls, at most one answers in each scope. FC_SEED repeats the scripts of a run.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -48,7 +48,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 type ModelClaim = { slot: string; actor: string; tokenHash: string; state: ClaimState; hasEnded: boolean }
 
-/** The claims of one turn, and the entries that they write. */
+/** A model of the claims on one turn, and of the journal entries that they write. */
 function createModel() {
   let claims: ModelClaim[] = []
   const entries: string[] = []
@@ -60,7 +60,7 @@ function createModel() {
     claims.find(
       ({ actor, tokenHash, state }) => actor === claimant.actor && tokenHash === claimant.tokenHash && state === 'HELD',
     )
-  /** The turns that are open, oldest first; each answers one claim. */
+  /** The open turns, oldest first, each with the claim that it answers with. */
   const open: { claim: ModelClaim; actor: string }[] = []
 
   /** Applies the step, and returns whether it is accepted. */
@@ -127,7 +127,7 @@ describe.each(backends)('claims at random, on $name', (backend) => {
   }
   type Given = Awaited<ReturnType<typeof newTurn>>
 
-  /** Returns a function that performs a step, and whether it was accepted. */
+  /** Returns a function that performs a step and returns whether the server accepted it. */
   function performer({ tenant, conversationId, turnId }: Given) {
     const open: { id: string; actor: string }[] = []
     const end = async (how: typeof commitTurn | typeof abortTurn) => {
@@ -158,7 +158,7 @@ describe.each(backends)('claims at random, on $name', (backend) => {
         else if (step.do === 'abort') await end(abortTurn)
         else if (step.do === 'sweep') await endExpiredClaims(world.deps)
         else {
-          // An hour, so that equal times do not decide the order in which the sweep ends them: the slot does.
+          // All claims get the same time, so that the sweep ends them in the order of their slots.
           await sql(world.deps.pool).query(
             `UPDATE claim SET expires_at = date_trunc('day', now()) - interval '1 hour'
              WHERE conversation_id = $1 AND ended_at IS NULL AND answer_id IS NULL`,
@@ -190,7 +190,7 @@ describe.each(backends)('claims at random, on $name', (backend) => {
   }
 
   const cases = isExhaustive ? 500 : casesOf(100)
-  it(`agree with the model, one after the other (${cases} cases, seed ${seed})`, async () => {
+  it(`agree with the model if the calls are made one after the other (${cases} cases, seed ${seed})`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), async (script) => {
         const given = await newTurn()
@@ -207,7 +207,7 @@ describe.each(backends)('claims at random, on $name', (backend) => {
     )
   }, 300_000)
 
-  it(`answer at most once in each scope, at the same time (${cases} cases, seed ${seed})`, async () => {
+  it(`allow at most one answer in each scope if the calls are concurrent (${cases} cases, seed ${seed})`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(step, { minLength: 2, maxLength: 8 }), { minLength: 4, maxLength: 4 }),
@@ -224,9 +224,9 @@ describe.each(backends)('claims at random, on $name', (backend) => {
           const answered = claims.filter((line) => line.endsWith(' ANSWERED'))
           const answers = entries.filter((entry) => entry === 'APPENDED' || entry === 'COMMITTED')
           expect(answers).toHaveLength(answered.length)
-          // An answer of scope TURN is the only one.
+          // If a claim of scope TURN was answered, it is the only answered claim.
           if (answered.some((line) => line.startsWith(':'))) expect(answered).toHaveLength(1)
-          // Every claim has one entry, and every end without an answer another one.
+          // Each claim writes one entry, and each end without an answer another one.
           await endExpiredClaims(world.deps)
           const after = await stored(given)
           const count = (kind: string) => after.entries.filter((entry) => entry.startsWith(kind)).length

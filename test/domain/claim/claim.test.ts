@@ -1,5 +1,5 @@
-// Claims on turns: who may answer, how a claim ends, what the journal and subscribers are told, and what the inbox and the
-// list of wake-ups deliver. Expiry is simulated by moving `expires_at`, because only the database's clock counts.
+// Claims on turns: the calls that get a claim or answer with it, the ways in which it ends, and its journal entries and
+// events. Expiry is simulated by moving `expires_at`, because only the database's clock counts.
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { claimTurn, endExpiredClaims, releaseClaim, renewClaim } from '../../../src/domain/claim/claim.ts'
@@ -68,7 +68,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     )
   afterEach(() => endExpiredClaims(world.deps))
 
-  it('is granted to one token, repeated for it, and refused to every other one with its holder and time', async () => {
+  it('is granted to one token, returned again to it, and refused to other tokens with the holder and the expiry', async () => {
     const { claim, entries, asked, rows } = await start()
     const first = await claim(ONE)
     expect(first).toMatchObject({ turnId: asked.id, actor: 'bot', scope: 'AGENT', expiresAt: expect.any(Date) })
@@ -94,7 +94,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     await expect(other.claim(TWO, { scope: 'TURN' }, other.eve)).rejects.toThrow('"bot" has claimed')
   })
 
-  it('ends as answered by appendTurn, once; the answer is the only further entry', async () => {
+  it('ends with one answer by appendTurn, which writes the only further entry', async () => {
     const { claim, answer, entries, rows, asked } = await start()
     await claim(ONE)
     const { turn } = await answer(ONE)
@@ -108,7 +108,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     expect(await entries()).toEqual(['CLAIMED bot', 'APPENDED'])
   })
 
-  it('answers once, although many calls arrive at the same time', async () => {
+  it('allows one answer if many calls arrive at the same time', async () => {
     const { claim, answer, entries } = await start()
     await claim(ONE)
     const results = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => answer(ONE, `Answer ${n}`)))
@@ -125,7 +125,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     expect(await entries()).toEqual(['CLAIMED bot'])
   })
 
-  it('is repeated with the answer, if the answer has a clientId', async () => {
+  it('lets an answer with a clientId be repeated', async () => {
     const { claim, conversationId, asked, bot } = await start()
     await claim(ONE)
     const turn = { role: 'ASSISTANT' as const, content: 'Noon.', replyToId: asked.id, clientId: 'a' }
@@ -134,7 +134,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     expect(again).toMatchObject({ deduplicated: true, turn: { id: first.turn.id } })
   })
 
-  it('is kept by a streaming turn beyond its time, and ends as answered with its commit', async () => {
+  it('does not expire while a streaming turn answers, and ends as answered when that turn is committed', async () => {
     const { claim, open, conversationId, asked, bot, entries, rows } = await start()
     await claim(ONE, { ttlSeconds: 1 })
     const turnId = await open(ONE)
@@ -154,7 +154,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     await expect(claim(TWO)).rejects.toThrow('was already answered')
   })
 
-  it.each(['abort', 'lease'])('is released by the end of a streaming turn: %s', async (how) => {
+  it.each(['abort', 'lease'])('is released if its streaming answer is aborted: %s', async (how) => {
     const { claim, open, conversationId, bot, entries, answer, asked, ann } = await start()
     await claim(ONE)
     const turnId = await open(ONE)
@@ -180,7 +180,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     await answer(TWO)
   })
 
-  it('expires: it can no longer be renewed or answered with, and others may claim', async () => {
+  it('can neither be renewed nor answered with once it has expired, and another token may claim the turn', async () => {
     const { claim, answer, conversationId, asked, bot, entries } = await start()
     await claim(ONE, { ttlSeconds: 1 })
     await expire(conversationId)
@@ -195,7 +195,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     expect(await entries()).toEqual(['CLAIMED bot', 'CLAIM_RELEASED bot', 'CLAIMED bot', 'APPENDED'])
   })
 
-  it('is ended once after it has expired, by any number of sweeps', async () => {
+  it('is ended once after it has expired, even by concurrent sweeps', async () => {
     const { claim, conversationId, entries, eve } = await start()
     await Promise.all([claim(ONE), claim(TWO, {}, eve)])
     await expire(conversationId)
@@ -220,7 +220,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     await claim(TWO)
   })
 
-  it('concerns a turn in all its versions', async () => {
+  it('applies to all versions of a turn', async () => {
     const { claim, answer, asked, ann } = await start()
     const edit = { turnId: asked.id, turn: { role: 'USER' as const, content: 'What day is it?' } }
     const { turn: newer } = await supersedeTurn(world.deps, ann, edit)
@@ -243,7 +243,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     await answer(ONE)
   })
 
-  it('leaves replies without a claim free', async () => {
+  it('does not prevent replies without a claim', async () => {
     const { tenant, conversationId, asked, claim, answer } = await start()
     await claim(ONE)
     for (const actor of ['bot', 'eve']) await tenant.append(conversationId, actor, 'Soon.', { replyToId: asked.id })
@@ -284,7 +284,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     await claim(TWO)
   })
 
-  it('reaches subscribers who see the turn, and no others', async () => {
+  it('is delivered to subscribers who see the turn, and to no others', async () => {
     const { tenant, conversationId, bot, ann } = await start()
     const secret = await tenant.append(conversationId, 'ann', 'psst', { audience: ['bot'] })
     const participant = { actor: 'new', historyVisibility: 'SINCE_JOINED' as const }

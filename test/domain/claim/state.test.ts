@@ -1,10 +1,13 @@
-// The decisions about claims, as tables: which claims a request meets, and what becomes of it.
+// The decisions about claims, as tables: the existing claims, the request, and its outcome.
 
 import { describe, expect, it } from 'vitest'
 import { decideClaim, decideRelease, decideRenewal, scopeOf, slotOf } from '../../../src/domain/claim/state.ts'
 import type { ClaimState } from '../../../src/store/sql/claim/claim-columns.ts'
 
-/** A claim written as "actor/token slot state"; the slot is the actor's or "*" for scope TURN. `expired` has not ended. */
+/**
+ * Parses a claim from "actor/token slot state". The slot is the actor, or "*" for scope TURN. A claim in the state
+ * `expired` has expired but not ended yet; EXPIRED has ended.
+ */
 const claim = (written: string) => {
   const [, actor, tokenHash, slot, state] = /^(\w+)\/(\w+) (\*|\w+) (\w+)$/.exec(written)!
   const isOver = ['RELEASED', 'EXPIRED', 'ANSWERED'].includes(state!)
@@ -40,7 +43,7 @@ describe('decideClaim', () => {
     ['eve/u eve', ['bot/t * HELD'], 'refused bot/t * HELD'],
     ['bot/t *', ['bot/t bot HELD'], 'refused bot/t bot HELD'],
     ['bot/t bot', ['bot/t * HELD'], 'refused bot/t * HELD'],
-    // Answered, by whatever token
+    // Answered with any token
     ['bot/t bot', ['bot/t bot ANSWERED'], 'refused bot/t bot ANSWERED'],
     ['bot/u bot', ['bot/t bot ANSWERED'], 'refused bot/t bot ANSWERED'],
     ['eve/u *', ['bot/t bot ANSWERED'], 'refused bot/t bot ANSWERED'],
@@ -107,7 +110,7 @@ describe('a change of a claim by its token', () => {
   })
 })
 
-it('a slot tells the scope', () => {
+it('the slot of a claim corresponds to its scope', () => {
   expect([slotOf('AGENT', 'bot'), slotOf('TURN', 'bot')]).toEqual(['bot', ''])
   expect([scopeOf('bot'), scopeOf('')]).toEqual(['AGENT', 'TURN'])
 })

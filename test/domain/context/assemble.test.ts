@@ -34,7 +34,7 @@ describe('the context of a random conversation', () => {
     )
   }, 60_000)
 
-  it('fails with the required budget if the budget is too small, and succeeds with that budget', async () => {
+  it('fails if the budget is too small, and succeeds with the required budget that the error names', async () => {
     let tooSmall = 0
     await fc.assert(
       fc.asyncProperty(cases, async ({ material, request }) => {
@@ -72,7 +72,7 @@ describe('the context of a random conversation', () => {
           const isSummarised = ({ items }: Context) => items.some(({ kind }) => kind === 'SUMMARY')
           const whole = await contextWith(2_000_000)
           expect(isSummarised(whole)).toBe(false)
-          // More tokens than the shares need leave nothing out.
+          // Four times the tokens fit everything, although each section is limited to a share.
           expect(isSummarised(await contextWith(4 * whole.tokenCount))).toBe(false)
           const context = await contextWith(tokenBudget)
           if (context instanceof Error) return

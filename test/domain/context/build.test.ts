@@ -1,4 +1,4 @@
-// Contexts of real conversations: contents per strategy, the viewer's view, `sinceSeq`, and no leak of private turns.
+// Contexts of stored conversations: contents per strategy, the viewer's view, `sinceSeq`, recall, and invalid input.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -58,14 +58,14 @@ describe.each(backends)('a context on $name', (backend) => {
     return id
   }
 
-  it('reads the material while a given query is searched', async () => {
+  it('reads the conversation and searches a given query at the same time', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 3)
     let searched!: () => void
     const isSearched = new Promise<void>((resolve) => (searched = resolve))
     const pool = Object.create(world.deps.pool) as typeof world.deps.pool
-    // Delays the material until the recall has sent its first statement.
+    // Delays the reads of the conversation until the recall has sent its first statement.
     pool.queryAll = async (scope, statements) => {
       const names = statements.map(({ name }) => name)
       if (names[0] === 'read-conversation') await isSearched
@@ -82,7 +82,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context).toEqual(await buildContext(world.deps, tenant.as('owner'), input))
   })
 
-  it('reports its own error if the search fails as well', async () => {
+  it('fails with its own error if the search fails as well', async () => {
     const tenant = world.tenant()
     const options = { query: 'number 2', semanticRecall: {} }
     const unknown = 'conv_00000000000000000000000000'
@@ -116,9 +116,9 @@ describe.each(backends)('a context on $name', (backend) => {
   })
 
   it.each([
-    ['no list', { oops: 1 }],
-    ['a part of an unknown version', [{ type: 'text', text: 'x' }, { type: 'hologram' }]],
-  ])('leaves out turns with damaged content and says so: %s', async (_, parts) => {
+    ['parts that are no list', { oops: 1 }],
+    ['a part of an unknown type', [{ type: 'text', text: 'x' }, { type: 'hologram' }]],
+  ])('omits turns with damaged content, and reports them: %s', async (_, parts) => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 2)
@@ -441,7 +441,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(texts(byAda)).toEqual(['First.'])
     const listed = await pageOfTurns(world.deps, tenant.as('owner'), [conversationId], { filter: { sinceSeq } })
     expect(listed.get(conversationId)!.items.map(({ text }) => text)).toEqual(['First.', 'Done.', 'Half', 'New.'])
-    // The newest turns come first if not all fit.
+    // If not all turns fit, the newest are kept.
     const small = await build(tenant, conversationId, { sinceSeq, recentTurns: 2, strategy: 'SIMPLE' })
     expect(texts(small)).toEqual([expect.stringContaining('Half'), 'New.'])
   })

@@ -1,5 +1,5 @@
 // `npm run check:context [cases] [seed]`: checks the invariants of contexts over random conversations, by default over
-// 100,000 with a seed from the clock. Prints the number of exceeded budgets and of other faults; exits with 1 if there
+// 100,000, with a seed from the clock. Prints the number of exceeded budgets and of other faults; exits with 1 if there
 // are any.
 
 import fc from 'fast-check'

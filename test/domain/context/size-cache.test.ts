@@ -1,4 +1,4 @@
-// The cache of the sizes of messages: it returns the size of an equal message only.
+// The cache of message sizes returns a stored size only for an equal message.
 
 import { expect, it, vi } from 'vitest'
 import { NOTHING, sizeOf } from '../../../src/domain/context/budget.ts'
@@ -44,8 +44,8 @@ it.each<[string, Partial<Message>, string[]]>([
     [],
   ],
   ['position', { position: 123_456_789 }, []],
-  ['unanswered calls', {}, ['call_1']],
-])('a message with another %s is measured itself', async (_, more, unanswered) => {
+  ['list of unanswered calls', {}, ['call_1']],
+])('a message with a different value of its %s is measured separately', async (_, more, unanswered) => {
   const sizes = createSizeCache()
   const measure = vi.fn(async (each: Message, ids: string[]) => sizeOf({ count: countInline }, each, new Set(ids)))
   const sizeIn = (each: Message, ids: string[]) => sizes(each, new Set(ids), () => measure(each, ids))
@@ -54,13 +54,13 @@ it.each<[string, Partial<Message>, string[]]>([
   expect(measure).toHaveBeenCalledTimes(3)
 })
 
-it('a failed measure is not cached', async () => {
+it('a failed measurement is not cached', async () => {
   const sizes = createSizeCache()
   await expect(sizes(message(), new Set(), () => Promise.reject(new Error('thread ended')))).rejects.toThrow('ended')
   expect(await sizes(message(), new Set(), async () => NOTHING)).toEqual(NOTHING)
 })
 
-it('a long message is measured each time', async () => {
+it('a message of more than 16,384 UTF-16 units is measured each time', async () => {
   const sizes = createSizeCache()
   const measure = vi.fn(async () => NOTHING)
   const long = message({ parts: [{ type: 'text', text: 'x'.repeat(17 * 1024) }] })

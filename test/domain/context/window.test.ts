@@ -1,9 +1,9 @@
-// The start of the window: unchanged from call to call until the turns no longer fit.
+// The start of the window of recent turns: it does not change from call to call until the turns no longer fit.
 
 import { describe, expect, it } from 'vitest'
 import { MIN_FILL, windowStart } from '../../../src/domain/context/window.ts'
 
-/** The start of the window for turns with the positions 1, 2, 3 …, of which `space` fit. */
+/** Returns the start of the window for turns at the positions 1, 2, 3 …, of which `space` turns fit. */
 const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
   windowStart({
     positions: Array.from({ length: turns }, (_, n) => n + 1),

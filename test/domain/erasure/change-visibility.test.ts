@@ -1,6 +1,6 @@
 // A change of a conversation's visibility moves its facts to another visibility set, and corrects the superseded facts
-// and profiles that depend on them. A change to MEMBERS also hides the conversation from other actors, and frees its
-// key.
+// and profiles that depend on them. A change to MEMBERS also hides the conversation from other actors, who may
+// then use its key.
 
 import { describe, expect, it } from 'vitest'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'
@@ -149,7 +149,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     }
   })
 
-  it('to MEMBERS frees the key for other actors, who create a conversation of their own with it', async () => {
+  it('to MEMBERS lets other actors use the key for a conversation of their own', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const create = (actor: string, visibility: 'OPEN' | 'MEMBERS' = 'OPEN') =>

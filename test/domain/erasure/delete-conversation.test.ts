@@ -28,7 +28,7 @@ import { sql } from '../../support/sql.ts'
 describe.each(backends)('deleting a conversation on $name', (backend) => {
   const world = useWorld(backend, { providers: { scripted: createScriptedProvider() } })
 
-  /** The tables that have a row containing one of the texts. */
+  /** Returns the tables with a row that contains one of the texts. */
   async function tablesWith(texts: string[]): Promise<string[]> {
     const { rows } = await sql(world.deps.pool).query<{ name: string }>(
       `SELECT c.relname AS name FROM pg_class c

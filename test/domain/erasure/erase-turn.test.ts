@@ -1,4 +1,4 @@
-// Erasing a turn removes its content and everything derived from it, keeps its place, and tells subscribers.
+// Erasing a turn removes its content and all derived data, keeps its position, and notifies the readers who saw it.
 
 import { describe, expect, it, vi } from 'vitest'
 import { readAuditChain } from '../../../src/store/sql/audit/audit-lines.ts'
@@ -32,7 +32,7 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
   const vectorsOf = async (conversationId: string) =>
     (await sql(world.deps.pool).query('SELECT FROM turn_vector WHERE conversation_id = $1', [conversationId])).rowCount
 
-  it('removes all versions and their derivatives, and keeps the rest', async () => {
+  it('removes all versions and their derivatives, and keeps other data', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [ann, bob] = [tenant.as('ann'), tenant.as('bob')]
@@ -120,7 +120,7 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
     expect(await tablesContaining(deps.pool, CANARY)).toEqual([])
   })
 
-  it('ends an open turn, whose writer can neither append nor commit', async () => {
+  it('ends an open turn, whose writer can then neither append a delta nor commit', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const ann = tenant.as('ann')
@@ -135,7 +135,7 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
     expect(await tablesContaining(deps.pool, CANARY)).toEqual([])
   })
 
-  it('tells live and resuming readers, also former participants who saw the turn, and no others', async () => {
+  it('notifies live and resuming readers who saw the turn, former participants included, and no others', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'gone', 'eve')
@@ -193,13 +193,13 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
     await retractFact(deps, ann, { factId: oslo })
   })
 
-  it('needs the right erase, sight of the turn, and for turns of others the owner or an administrator', async () => {
+  it('needs the right `erase`, a visible turn, and for a turn of another actor the owner or an administrator', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id: turnId } = await tenant.append(conversationId, 'ann', 'x', { audience: ['ann'] })
     const { id: open } = await tenant.append(conversationId, 'ann', 'y')
-    const with_ = (actor: string, rights: Principal['rights'], conversations: Principal['conversations'] = null) => ({
+    const viewerOf = (actor: string, rights: Principal['rights'], conversations: Principal['conversations'] = null) => ({
       ...tenant.as(actor),
       principal: {
         tenant: tenant.name,
@@ -212,14 +212,14 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
       },
     })
     const erase = new Set(['erase'] as const)
-    await expect(eraseTurn(deps, with_('ann', new Set(['read', 'write'])), { turnId: open })).rejects.toThrow(
+    await expect(eraseTurn(deps, viewerOf('ann', new Set(['read', 'write'])), { turnId: open })).rejects.toThrow(
       NotAllowed,
     )
-    await expect(eraseTurn(deps, with_('bob', erase), { turnId })).rejects.toThrow(NotFound)
-    await expect(eraseTurn(deps, with_('bob', erase), { turnId: open })).rejects.toThrow(NotAllowed)
-    await expect(eraseTurn(deps, with_('ann', erase, new Set(['conv_x'])), { turnId: open })).rejects.toThrow(NotFound)
-    expect((await eraseTurn(deps, with_('owner', erase), { turnId: open })).turn.status).toBe('ERASED')
-    expect((await eraseTurn(deps, with_('ann', erase), { turnId })).turn.status).toBe('ERASED')
+    await expect(eraseTurn(deps, viewerOf('bob', erase), { turnId })).rejects.toThrow(NotFound)
+    await expect(eraseTurn(deps, viewerOf('bob', erase), { turnId: open })).rejects.toThrow(NotAllowed)
+    await expect(eraseTurn(deps, viewerOf('ann', erase, new Set(['conv_x'])), { turnId: open })).rejects.toThrow(NotFound)
+    expect((await eraseTurn(deps, viewerOf('owner', erase), { turnId: open })).turn.status).toBe('ERASED')
+    expect((await eraseTurn(deps, viewerOf('ann', erase), { turnId })).turn.status).toBe('ERASED')
   })
 
   it.each(['conversation', 'author'])('is refused while the %s is under legal hold', async (held) => {

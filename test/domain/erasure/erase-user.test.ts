@@ -1,4 +1,4 @@
-// Erasing a user removes everything that the user wrote and everything known about the user, and nothing of others.
+// Erasing a user removes all text that the user wrote and all facts about the user, and no data of other users.
 
 import { describe, expect, it, vi } from 'vitest'
 import { createConversation, getConversations } from '../../../src/domain/conversation.ts'
@@ -29,14 +29,14 @@ const CANARY = 'canaryz9q'
 describe.each(backends)('eraseUser on $name', (backend) => {
   const world = useWorld(backend, { integrityKey: 'k'.repeat(32), presenceTtlMs: 600_000 })
 
-  /** Erases the user, and continues until nothing is left to do. Returns the receipt. */
+  /** Erases the user, continues until the erasure is complete, and returns the receipt. */
   async function erase(tenant: Tenant, userId: string) {
     const { id } = await eraseUser(world.deps, tenant.as('operator'), { userId })
     while ((await continueErasures(world.deps)) > 0);
     return (await getErasure(world.deps, tenant.as('operator'), id))!.receipt!
   }
 
-  it('leaves no canary in any table, and the knowledge of others untouched', async () => {
+  it('leaves no text of the user in any table, and keeps the turns and facts of others', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [user, bob] = [tenant.as('mallory'), tenant.as('bob')]
@@ -101,7 +101,7 @@ describe.each(backends)('eraseUser on $name', (backend) => {
     expect(participants.get(conversationId)!.find(({ actor }) => actor === 'mallory')!.displayName).toBeNull()
   })
 
-  it('continues in batches where it stopped, by any process, and counts each turn once', async () => {
+  it('continues an interrupted erasure in batches, in any process, and counts each turn once', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const ids = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]

@@ -36,7 +36,7 @@ describe.each(backends)('retention on $name', (backend) => {
   const create = async (tenant: Tenant, more: object = {}) =>
     (await createConversation(world.deps, tenant.as('ann'), { participants: [{ actor: 'ann' }], ...more })).conversation
 
-  it('deletes expired conversations, tells their participants, and keeps the others', async () => {
+  it('deletes expired conversations, notifies their participants, and keeps other conversations', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const expired = await create(tenant, { expiresAt: PAST })
@@ -83,7 +83,7 @@ describe.each(backends)('retention on $name', (backend) => {
     expect([await exists(tenant, held.id), await exists(tenant, ofHeld.id)]).toEqual([false, false])
   })
 
-  it('prunes conversations without recent entries, of the own tenant only, with the rights operate and erase', async () => {
+  it('prunes conversations without recent entries in the tenant of the caller, who needs `operate` and `erase`', async () => {
     const { deps } = world
     const [tenant, other] = [world.tenant(), world.tenant()]
     const [old, young, foreign] = [await create(tenant), await create(tenant), await create(other)]
@@ -112,7 +112,7 @@ describe.each(backends)('retention on $name', (backend) => {
     ])
   })
 
-  it('takes defaults from the tenant, which an input overrides', async () => {
+  it('uses the settings of the tenant unless the conversation is created with its own', async () => {
     const { deps } = world
     const tenant = world.tenant()
     expect(await getTenantSettings(deps, tenant.as('op'))).toMatchObject({ retention: 'FULL', ttlSeconds: null })
@@ -138,7 +138,7 @@ describe.each(backends)('retention on $name', (backend) => {
     ).rejects.toThrow('INTEGRITY_KEY')
   })
 
-  it.each(['AUDIT_ONLY', 'EPHEMERAL'] as const)('%s removes content once it is summarised', async (retention) => {
+  it.each(['AUDIT_ONLY', 'EPHEMERAL'] as const)('with the setting %s removes the content of turns once they are summarised', async (retention) => {
     const { deps } = world
     const tenant = world.tenant()
     const ann = tenant.as('ann')

@@ -20,7 +20,7 @@ function recorder() {
 }
 
 describe('a byte budget', () => {
-  it('grants an eighth to a viewer, half to a tenant, and the whole to all tenants', async () => {
+  it('grants at most an eighth to a viewer, half to a tenant, and the whole to all tenants', async () => {
     const budget = createByteBudget(800)
     const { granted, watch, settled } = recorder()
     for (const tenant of ['a', 'b', 'c']) {
@@ -63,7 +63,7 @@ describe('a byte budget', () => {
     }
   })
 
-  it('grants more once a request turns out to be smaller', async () => {
+  it('grants waiting requests once a granted request is reduced', async () => {
     const budget = createByteBudget(800)
     const { granted, watch, settled } = recorder()
     const first = budget.take(viewer('ada'), 100)

@@ -1,4 +1,4 @@
-// The estimated size of an event, as the journal has it and as a viewer receives it.
+// The estimated size of an event, as the journal stores it and as a viewer receives it.
 
 import { describe, expect, it } from 'vitest'
 import { projectEvent, type ConversationEvent } from '../../../src/domain/event/event.ts'
@@ -11,7 +11,7 @@ const TEXT = 'x'.repeat(10_000)
 const VERSION = { seq: 7, position: 2, audience: null, text: TEXT, parts: null, metadata: null, citations: null }
 const version = VERSION as Partial<TurnRow> as TurnRow
 
-/** Sees the turn's first version (entry 2), but no entry after 5. */
+/** A view of the turn's first version (entry 2), but of no entry after 5. */
 const PAST: View = { actor: 'ann', windows: [1, 6], addressed: true }
 const PRESENT: View = { actor: 'ann', windows: [1], addressed: true }
 

@@ -126,7 +126,7 @@ describe('the feed handles', () => {
     expect({ head: start.head, open: texts(start) }).toEqual(before)
   })
 
-  it('an ephemeral input by emitting it with its time and participant', () => {
+  it('a read mark and a presence by emitting them with their time and participant', () => {
     const participant = participantRow('ann')
     const common = { conversationId: CONVERSATION, seq: null, at, participant }
     expect(reduceFeed(start, { type: 'read', participant, at }).events).toEqual([

@@ -1,5 +1,5 @@
-// The inbox: the changes of a participant's list of conversations that it delivers, with their reasons, and the changes
-// that it must not deliver.
+// The inbox of a participant: the changes of the list of conversations that it delivers, with their reasons, and the
+// changes that it must not deliver.
 
 import type { QueryConfig } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -119,22 +119,22 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const titled = async (title: string, actors: string[]) =>
       (await createConversation(one.deps, ada, { title, participants: actors.map((actor) => ({ actor })) }))
         .conversation
-    const say = async (conversationId: string, actor: string, more: Partial<TurnInput> = {}) =>
+    const appendTo = async (conversationId: string, actor: string, more: Partial<TurnInput> = {}) =>
       (await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })).turn
 
     it('for each conversation with turns that the participant sees and has not read, the most recently active first', async () => {
       const [old, own, read, left, hidden, recent] = await Promise.all(
         ['old', 'own', 'read', 'left', 'hidden', 'recent'].map((title) => titled(title, ['ada', 'bob', 'carl'])),
       )
-      await say(old!.id, 'ada')
-      await say(own!.id, 'bob')
-      const { seq } = await say(read!.id, 'ada')
+      await appendTo(old!.id, 'ada')
+      await appendTo(own!.id, 'bob')
+      const { seq } = await appendTo(read!.id, 'ada')
       await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId: read!.id, seq })
-      await say(left!.id, 'ada')
+      await appendTo(left!.id, 'ada')
       await removeParticipant(one.deps, ada, { conversationId: left!.id, actor: 'bob' })
-      await say(hidden!.id, 'ada', { audience: ['carl'] })
+      await appendTo(hidden!.id, 'ada', { audience: ['carl'] })
       await new Promise((resolve) => setTimeout(resolve, 5))
-      const { createdAt } = await say(recent!.id, 'ada', { audience: ['bob'] })
+      const { createdAt } = await appendTo(recent!.id, 'ada', { audience: ['bob'] })
       const bob = await listen('bob')
       await bob.reasons()
       const unread = bob.events.filter(({ reason }) => reason === 'UNREAD')
@@ -156,7 +156,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
         const conversations: string[] = []
         for (const from of range(0, count / 67 - 1)) {
           const created = await Promise.all(range(1, 67).map((n) => titled(`${from}.${n}`, ['ada', 'bob'])))
-          await Promise.all(created.map(({ id }) => say(id, 'ada')))
+          await Promise.all(created.map(({ id }) => appendTo(id, 'ada')))
           conversations.push(...created.map(({ id }) => id))
         }
         expect(conversations).toHaveLength(count)
@@ -170,7 +170,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
         )
         expect(pages).toHaveLength(1)
         // The new entry moves this conversation out of the pages that the inbox has not yet read.
-        await say(conversations[0]!, 'ada')
+        await appendTo(conversations[0]!, 'ada')
         const lastId = (await titled('last', ['bob'])).id
         while (received.at(-1)!.conversationId !== lastId) received.push((await inbox.next()).value)
         reading.mockRestore()
@@ -299,7 +299,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual([])
   })
 
-  it('delivers READ to the reader, and only when the mark moves', async () => {
+  it('delivers READ only to the participant whose read mark moves', async () => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
     await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 2 })
     await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
@@ -317,7 +317,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual([])
   })
 
-  it('delivers nothing for facts, which are read in the conversation', async () => {
+  it('delivers nothing for changes of facts', async () => {
     const bob = await listen('bob')
     const {
       facts: [fact],
@@ -416,7 +416,7 @@ describe('the reasons for a change of the list', () => {
     expect(reasonsFor([appended(4), { ...appended(5), at }], bob)).toEqual(new Map([['APPENDED', at]]))
   })
 
-  it('tell of a tool call to approve only a participant that may decide and sees it', () => {
+  it('include a tool call to approve only for a participant that may decide and sees the call', () => {
     const requested = (audience: string[] | null = null) =>
       ({
         type: 'ApprovalRequested',

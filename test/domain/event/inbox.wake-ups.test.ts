@@ -1,5 +1,5 @@
-// The turns to answer that an inbox delivers: those that wait, those that are written, and those whose claim ended without
-// an answer; and the list of them.
+// Wake-ups, the turns that a participant is to answer, in its inbox: pending ones first, new ones live, and again if a
+// claim ends without an answer. Also the list of pending wake-ups.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { claimTurn, endExpiredClaims, releaseClaim } from '../../../src/domain/claim/claim.ts'
@@ -23,7 +23,7 @@ import { WRITER } from '../../support/writer.ts'
 
 const TOKEN = 'token-of-a-test-process'
 
-it('the spans of successive checks adjoin, and reach each age once', () => {
+it('each span of a check begins where the same span of the check before ended', () => {
   const at = (seconds: number) => new Date(1_000_000_000_000 + seconds * 1000)
   const [first, second] = [spansOf(at(0), at(10)), spansOf(at(10), at(23))]
   expect(first).toHaveLength(REPEATS)
@@ -93,7 +93,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     const turns = () => events.filter(({ reason }) => reason === 'WAKE_UP').map(({ turnId }) => turnId)
     return {
       events,
-      /** Waits until these turns, and no others, were delivered to be answered. */
+      /** Waits until wake-ups for exactly these turns were delivered. */
       async got(...turnIds: string[]) {
         await expect.poll(turns).toEqual(turnIds)
         await new Promise((resolve) => setTimeout(resolve, 60))
@@ -106,7 +106,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
       live ? `${turnId} ${live.actor} ${live.scope}` : turnId,
     )
 
-  it('come first, oldest first, without those that are claimed or answered', async () => {
+  it('are delivered first, oldest first, without turns that are claimed or answered', async () => {
     const [first, second, third] = [await ask('@bot one'), await ask('@bot two'), await ask('@bot three')]
     await claim('bot', second)
     await claim('bot', third)
@@ -119,7 +119,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     expect(await listed('eve')).toEqual([])
   })
 
-  it('are delivered live to the participants that the turn wakes up, and to nobody else', async () => {
+  it('are delivered live to the participants that the turn wakes up, and to no others', async () => {
     const [bot, eve, person] = [await listen('bot'), await listen('eve'), await listen('ann')]
     const first = await ask('@bot one')
     const both = await ask('@bot and @eve')
@@ -192,7 +192,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
   })
 
   it.each(['released', 'expired', 'expired and ended'])(
-    'end when it dismisses the turn of a claim that was %s',
+    'end when the participant dismisses the turn after its claim was %s',
     async (how) => {
       const first = await ask('@bot one')
       await claim('bot', first)
@@ -218,7 +218,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     expect(await release('bot', first)).toMatchObject({ scope: 'TURN' })
     await releaseClaim(one.deps, as('bot'), other)
     expect(await listed('bot')).toEqual([first])
-    // A live claim of another participant does not keep this one from dismissing.
+    // A live claim of another participant does not prevent a dismissal.
     await claim('eve', first)
     await release('bot', first, true)
     expect(await listed('bot')).toEqual([])
@@ -233,7 +233,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     )
   })
 
-  it('outlast an answer that waits for results of its tool calls', async () => {
+  it('stay pending while the answer waits for results of its tool calls', async () => {
     const first = await ask('@bot one')
     await claim('bot', first)
     const turn = { role: 'ASSISTANT' as const, replyToId: first }
@@ -267,7 +267,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     await expect(readInbox(one.deps, ann, { reasons: [] })).rejects.toThrow(InvalidInput)
   })
 
-  it('that nobody has claimed are found once in adjoining spans of time', async () => {
+  it('without a live claim are found in the spans in which the turn was written or a claim was released', async () => {
     const { pool } = one.deps
     const now = () => readTime(pool, ann.tenant)
     const offered = async (from: Date, to: Date) =>
@@ -275,7 +275,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
         ({ turnId, actor }) => `${turnId} ${actor}`,
       )
     const start = await now()
-    // Times have milliseconds, and a span does not contain its beginning.
+    // Times have a precision of 1 ms, and a span excludes its start.
     await new Promise((resolve) => setTimeout(resolve, 5))
     const [first, second] = [await ask('@bot one'), await ask('@bot two')]
     await new Promise((resolve) => setTimeout(resolve, 5))

@@ -39,8 +39,8 @@ describe('a reader at entry 5', () => {
   })
 
   it.each([
-    ['delivers the next entry and moves there', 6, true, 6],
-    ['does not deliver its own entry again', 5, false, 5],
+    ['delivers the next entry and moves to it', 6, true, 6],
+    ['does not deliver the entry at its position again', 5, false, 5],
     ['does not deliver an earlier entry', 4, false, 5],
   ])('%s', (_, seq, isDelivered, cursor) => {
     expect(moveTo(state, entry('TurnAppended', seq, turnRow('t', seq)))).toBe(isDelivered)

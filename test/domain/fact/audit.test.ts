@@ -1,4 +1,4 @@
-// The memory audit, on facts whose figures are counted by hand.
+// The memory audit, compared with figures that were counted by hand.
 
 import { describe, expect, it } from 'vitest'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'

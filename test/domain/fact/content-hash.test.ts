@@ -1,4 +1,5 @@
-// The content hash, compared with values computed by Python's hashlib; and the texts that a fact may have.
+// The content hash, compared with values computed by Python's hashlib, and the normalisation and limits of a fact's
+// texts.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -51,7 +52,7 @@ describe('the content hash', () => {
 
 describe('the texts of a fact', () => {
   it.each([
-    ['composed', 'Ame\u0301lie', 'Am\u00e9lie'],
+    ['in composed form', 'Ame\u0301lie', 'Am\u00e9lie'],
     ['on one line', 'likes\r\n\ttea\u2028and cake', 'likes tea and cake'],
     ['without invisible characters', 'te\u200ba\u202e\u00ad\u{e0041}\u{e0042}', 'tea'],
     ['with the joiners that scripts and emoji need', '👩\u200d🚀', '👩\u200d🚀'],
@@ -67,7 +68,7 @@ describe('the texts of a fact', () => {
     ['only punctuation', '—?!', 'must not be empty'],
     ['text with U+0000', 'a\0b', 'must not contain U+0000'],
     ['text with an unpaired surrogate', 'a\ud83d', 'must not contain half of a surrogate pair'],
-    ['longer than the limit', 'x'.repeat(201), 'must be at most 200 characters'],
+    ['longer than 200 characters', 'x'.repeat(201), 'must be at most 200 characters'],
     ['a megabyte of spaces', ' '.repeat(1e6), 'must be at most 200 characters'],
   ])('cannot be %s', (_, text, message) => {
     const { error } = schema.safeParse(statement(text, 'is', 'x'))

@@ -1,5 +1,5 @@
-// Reads of facts that follow an index: pages of a conversation's facts, and the facts of a context. Each returns what a
-// filter over all facts that the viewer sees returns, in the same order.
+// Reads of facts through an index: pages of a conversation's facts, and the facts of a context. Each returns the same
+// facts in the same order as a filter over all facts that the viewer sees.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -59,7 +59,7 @@ describe.each(backends)('reads of facts in order, on $name', (backend) => {
   const newestFirst = (one: Fact, other: Fact) =>
     other.createdAt.getTime() - one.createdAt.getTime() || (one.id < other.id ? 1 : -1)
 
-  it('pages contain the facts with a source in the conversation, newest first, each once, in both directions', async () => {
+  it('return pages of the facts with a source in the conversation, newest first, each once, in both directions', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const { conversationIds, ids } = await fill(tenant)
@@ -90,7 +90,7 @@ describe.each(backends)('reads of facts in order, on $name', (backend) => {
     }
   }, 120_000)
 
-  it('a context gets the facts of the conversation and about its users, the most recently observed first', async () => {
+  it('return for a context the facts of the conversation and about its users, the most recently observed first', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const { conversationIds, ids } = await fill(tenant)

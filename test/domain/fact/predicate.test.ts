@@ -49,7 +49,7 @@ describe('a predicate', () => {
     expect(one.cardinality).toBe('MANY')
   })
 
-  it('negated twice is affirmative', () => {
+  it('that is negated twice is affirmative', () => {
     expect(classify('does not dislike')).toEqual(classify('likes'))
   })
 

@@ -1,5 +1,5 @@
-// Reconciliation of stored facts: duplicates are merged, one of two contradictory facts wins, and the others are kept
-// with the reason. Facts with different viewers are never compared; each run is one transaction.
+// Reconciliation of stored facts: duplicates are merged, and of two contradictory facts, one stays active and the other
+// is superseded, with the reason. Facts with different viewers are never compared; each run is one transaction.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -17,7 +17,7 @@ import { useWorld } from '../../support/world.ts'
 const DAY = 86_400_000
 const day = (n: number) => new Date(Date.UTC(2026, 4, n))
 
-/** The fact in a text of the form "Ada | lives in | Rome". */
+/** Parses a fact from a text of the form "Ada | lives in | Rome". */
 const factOf = (text: string, observedAt: Date, confidence = 0.9) => {
   const [subject, predicate, object] = text.split(' | ') as [string, string, string]
   return { subject, predicate, object, observedAt, confidence }
@@ -179,7 +179,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
       factOf('ada | keeps bees on | top of the house', day(2)),
     ]
 
-    it('applies its verdicts on pairs that rules leave open, and ignores all others', async () => {
+    it('applies its verdicts on pairs that the rules leave undecided, and ignores all others', async () => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })
       const deps = withJudge(async (pairs) => [

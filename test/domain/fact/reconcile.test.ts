@@ -16,7 +16,7 @@ import type { Verdict } from '../../../src/providers/ports/fact-judge.ts'
 
 type Given = [id: string, text: string, day: number, more?: Partial<ActiveFact>]
 
-/** The fact in a text of the form "Ada | lives in | Berlin", observed on the given day of May 2026. */
+/** Parses a fact from a text of the form "Ada | lives in | Berlin", observed on the given day of May 2026. */
 function fact([id, text, day, more]: Given): ActiveFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   const statement = { subject, predicate, object }
@@ -123,7 +123,7 @@ describe('of two contradictory facts', () => {
     expect(plan.kept).toEqual([])
   })
 
-  it('a value that is stated again after another value is active again', () => {
+  it('the first one is active again if its value is stated again after the second', () => {
     const plan = reconcile(
       facts(['a', 'Ada | lives in | Rome', 1], ['b', 'Ada | lives in | Oslo', 2], ['c', 'Ada | resides in | Rome', 3]),
     )
@@ -143,7 +143,7 @@ describe('the verdicts of a model', () => {
     ['e', 'Ada | lives in | Oslo', 5],
   )
 
-  it('are requested for pairs that rules leave open, up to the limit', () => {
+  it('are requested for pairs that the rules leave undecided, up to the limit', () => {
     expect(pairsOf(given)).toEqual([{ a: 'a', b: 'b' }])
     expect(pairsOf([...given].reverse())).toEqual([{ a: 'a', b: 'b' }])
     expect(pairsOf(given, 0)).toEqual([])

@@ -79,7 +79,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(all.items).toMatchObject([{ id: fact!.id, supersedeReason: 'UPDATED' }])
   })
 
-  it('cannot have a superseded or streaming turn as source', async () => {
+  it('cannot have a superseded or streaming turn as their source', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
@@ -303,7 +303,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await sees()).toBe(1)
     })
 
-    it('with a time in the future are rejected, and so are turns', async () => {
+    it('with a time in the future are rejected, like turns with such a time', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ada')

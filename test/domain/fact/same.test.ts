@@ -71,7 +71,7 @@ describe('two facts', () => {
     ['prefers: tea', 'prefers: short answers'],
     ['likes: food without meat', 'likes: food with meat'],
     ['visited: Paris', 'is planning a trip to: Paris'],
-  ])('%s and %s are compatible or left open', async (one, other) => {
+  ])('%s and %s are compatible or undecided', async (one, other) => {
     expect(['open', 'compatible']).toContain(await relation(one, other))
   })
 

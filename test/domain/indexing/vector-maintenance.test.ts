@@ -1,4 +1,4 @@
-// Vector maintenance: the conditions for building the indexes of an embedder, and their ranges. test/store tests the
+// Vector maintenance: when it builds and drops the indexes of an embedder, and their ranges. test/store tests the
 // indexes themselves.
 
 import { expect, it, vi } from 'vitest'
@@ -11,7 +11,7 @@ const SERVING: EmbedderRow = { name: 'static', dimension: 100, filledAt: new Dat
 const READ = { done: 100_000, remaining: 0, turns: 100_000 }
 const segment = (from: number, to: number, valid = true): VectorSegment => ({ from, to, valid, rows: to - from })
 
-/** Runs the maintenance on these segments and newer vectors. Returns what it did with the indexes. */
+/** Runs the maintenance with these segments and newer vectors. Returns 'drops', the built range, or 'nothing'. */
 async function maintain(newer: number, progress = READ, segments: VectorSegment[] = []): Promise<unknown> {
   const end = Math.max(0, ...segments.map(({ to }) => to)) + newer
   const build = vi.fn(async () => true)
@@ -26,8 +26,8 @@ async function maintain(newer: number, progress = READ, segments: VectorSegment[
 }
 
 it.each([
-  ['not for few vectors', 9_999, READ, 'nothing'],
-  ['for many vectors', 10_000, READ, [{ from: 0, to: 10_000 }, 10_000]],
+  ['not for fewer than 10,000 vectors', 9_999, READ, 'nothing'],
+  ['for 10,000 vectors', 10_000, READ, [{ from: 0, to: 10_000 }, 10_000]],
   ['not while a tenth of an import is embedded', 10_000, { ...READ, done: 10_000, remaining: 90_000 }, 'nothing'],
   [
     'while a tenth of an import is missing',
@@ -35,18 +35,18 @@ it.each([
     { ...READ, done: 90_000, remaining: 10_000 },
     [{ from: 0, to: 90_000 }, 90_000],
   ],
-])('builds the first index %s', async (_, newer, progress, expected) => {
+])('the maintenance builds the first index %s', async (_, newer, progress, expected) => {
   expect(await maintain(newer, progress)).toEqual(expected)
 })
 
-it('indexes newer vectors, together with the segments that are not much larger', async () => {
+it('the maintenance indexes newer vectors together with segments that are not much larger', async () => {
   const segments = [segment(0, 100_000), segment(100_000, 130_000)]
   expect(await maintain(9_999, READ, segments)).toBe('nothing')
   expect(await maintain(10_000, READ, segments)).toEqual([{ from: 0, to: 140_000 }, 140_000])
   expect(await maintain(10_000, READ, [segment(0, 200_000)])).toEqual([{ from: 200_000, to: 210_000 }, 10_000])
 })
 
-it('drops replaced and unfinished indexes before it builds another one', async () => {
+it('the maintenance drops replaced and unfinished indexes before it builds another one', async () => {
   expect(await maintain(10_000, READ, [segment(0, 10_000), segment(0, 20_000)])).toBe('drops')
   expect(await maintain(10_000, READ, [segment(0, 10_000, false)])).toBe('drops')
 })

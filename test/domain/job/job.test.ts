@@ -1,11 +1,11 @@
-// The subject of a job: a conversation or a user, by the job's name.
+// The subject of a job: a conversation or a user, depending on the job's name.
 
 import { describe, expect, it } from 'vitest'
 import { getJob } from '../../../src/domain/job/job.ts'
 import { QUEUES, type JobName } from '../../../src/domain/job/worker.ts'
 import type { Platform } from '../../../src/domain/platform.ts'
 
-/** A database whose only job is of that name, with that key. */
+/** Returns a database whose only job has that name and key. */
 function dbWith(name: JobName, key: string): Platform['db'] {
   const results = [[{ installed: true }], [{ id: 'id', name: QUEUES[name], key, order: 0n }]]
   return { of: () => ({ $queryRaw: async () => results.shift() }) } as unknown as Platform['db']

@@ -97,7 +97,7 @@ describe('the neighbours of a match', () => {
   })
 })
 
-it('a sequence without a turn equals one that never contained it', () => {
+it('a sequence from which a turn was removed equals one that never contained it', () => {
   const inputs = [[7, 8], [], [8, 8, 1], [1]].map((terms, seq) => turn(seq, terms, { similarity: seq / 10 }))
   for (const left of inputs) {
     const { entries, turns, ...rest } = sequenceOf(...inputs.filter((each) => each !== left))

@@ -1,5 +1,5 @@
 // Candidates for ranking: they are the same whether a scope is read whole or through its indexes, and whether or not it
-// has turns that the viewer cannot see.
+// contains turns that the viewer cannot see.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -90,7 +90,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       },
     ]),
   })
-  /** How a scope is searched. */
+  /** The way in which a scope is searched; "prepared" uses indexes that were read into memory before. */
   type Way = 'whole' | 'in the database' | 'in memory' | 'prepared'
   const ways: Way[] = ['whole', 'in the database', 'in memory', 'prepared']
   const inDatabase = createWordCache(0)
@@ -118,7 +118,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   }
 
   const shared = new Map<boolean, ReturnType<typeof fill>>()
-  /** Returns a tenant of `fill` for tests that only read. */
+  /** Returns a tenant created by `fill`, which tests that only read share. */
   function filled(secrets: boolean) {
     if (!shared.has(secrets)) shared.set(secrets, fill(secrets))
     return shared.get(secrets)!
@@ -215,7 +215,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     }
   })
 
-  it('searches a prepared scope for the terms that it searches a wide one for', async () => {
+  it('searches a prepared scope for the same terms as a wide scope', async () => {
     const { bob } = await filled(true)
     const request = await requestFor(WORDS.join(' '))
     expect(await gatheredFor(bob, request, 'prepared')).toEqual(nearly(await gatheredFor(bob, request, 'in memory')))

@@ -1,5 +1,5 @@
-// The cache of the indexes that recall searches: whatever changes a conversation, in this process or in another one, a
-// recall with a warm cache finds the same as one without a cache, for every viewer.
+// The cache of the indexes that recall searches: after any change of a conversation, in this process or in another one,
+// a recall with a warm cache finds the same as a recall without a cache, for every viewer.
 
 import { describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -34,7 +34,7 @@ const sentence = () => Array.from({ length: 4 }, () => pick(WORDS)).join(' ')
 describe.each(backends)('the index cache, on $name', (backend) => {
   const world = useWorld(backend, { integrityKey: 'k'.repeat(32) })
 
-  /** What a viewer finds, with all scores. */
+  /** Returns the hits of a viewer for several filters, with all scores. */
   async function found(deps: Deps, tenant: Tenant, actor: string, conversationId: string, query: string) {
     const filters = [
       {},
@@ -50,13 +50,13 @@ describe.each(backends)('the index cache, on $name', (backend) => {
     return pages
   }
 
-  /** Expects that deps with a warm cache, which also guess, and those without either find the same. */
+  /** Expects that recalls find the same with a warm cache and guesses as without both. */
   async function expectSame(warm: Deps, tenant: Tenant, conversationId: string, viewers = VIEWERS): Promise<void> {
     const cold = { ...world.deps, indexes: createIndexCache(0), scopes: { guess: () => null, remember: () => {} } }
     let differing: [unknown, unknown] | null = null
     for (const actor of viewers) {
       const query = `${pick(WORDS)} ${pick(WORDS)}`
-      // Turns are embedded in the background, so only searches between two equal ones are compared.
+      // Turns are embedded in the background, so a result counts only if the results before and after it are equal.
       await vi.waitFor(async () => {
         const before = await found(cold, tenant, actor, conversationId, query)
         const between = await found(warm, tenant, actor, conversationId, query)
@@ -68,7 +68,7 @@ describe.each(backends)('the index cache, on $name', (backend) => {
     }
   }
 
-  it(`finds what a recall without a cache finds, after each of ${OPERATIONS} random changes`, async () => {
+  it(`finds the same as a recall without a cache after each of ${OPERATIONS} random changes`, async () => {
     const { deps } = world
     const tenant = world.tenant()
     // The cache of another process, which takes no part in the changes.

@@ -1,4 +1,4 @@
-// Parsing of a query beyond its words: time periods, names, and the kind of answer it asks for.
+// Parsing of a query: the time periods and names in it, and the kind of answer that it asks for.
 
 import { describe, expect, it } from 'vitest'
 import { periods, readQuestion, mayReportOn, type Period } from '../../../src/domain/recall/question.ts'

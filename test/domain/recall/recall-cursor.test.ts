@@ -1,4 +1,4 @@
-// Cursors of recall: they contain the hits that were read, and are accepted only for the recall that returned them.
+// Cursors of recall: they contain the time and the keys of the hits that were read, and no text of the recall.
 
 import { describe, expect, it } from 'vitest'
 import {

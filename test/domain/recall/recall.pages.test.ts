@@ -1,4 +1,4 @@
-// Pages of recall: together they return each hit once, however the conversation changes between two pages, and a cursor
+// Pages of recall: together they return each hit once, even if the conversation changes between two pages, and a cursor
 // continues only the recall that returned it.
 
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
   let conversationId: string
   let turns: Turn[]
 
-  /** A turn about each thing, in a session of its own. Only words decide the order at first. */
+  /** A turn about each thing, in a session of its own, so that only words decide the order at first. */
   beforeEach(async () => {
     tenant = world.tenant()
     conversationId = await tenant.newConversation('ann', 'bob')
@@ -61,7 +61,7 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
     expect(pages.map(({ hasPreviousPage }) => hasPreviousPage)).toEqual([false, true, true, true])
   })
 
-  it('continue behind the first hit of a page with its start cursor', async () => {
+  it('continue after the first hit of a page with its start cursor', async () => {
     await waitForTurnVectors(world.deps, turns)
     const first = await page({ k: 5 })
     expect(textsOf(await page({ k: 4, after: first.startCursor }))).toEqual(textsOf(first).slice(1))

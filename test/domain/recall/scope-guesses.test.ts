@@ -1,4 +1,4 @@
-// Guesses of what a recall will read of its conversation.
+// Guesses of the state of the conversation that a recall will read.
 
 import { describe, expect, it } from 'vitest'
 import { createScopeGuesses, isSameScope } from '../../../src/domain/recall/scope-guesses.ts'
@@ -18,7 +18,7 @@ const read = (more: Partial<ScopeConversation> = {}, state = {}, view = {}): Sco
 })
 
 describe('a guess', () => {
-  it('is what two recalls in a row have read', () => {
+  it('is the state that the last two recalls have read, or null if they differ', () => {
     const guesses = createScopeGuesses()
     const guess = () => guesses.guess(VIEWER, 'static-1', 'conv_1')
     expect(guess()).toBeNull()
@@ -30,7 +30,7 @@ describe('a guess', () => {
     expect(guess()).toBeNull()
   })
 
-  it('is that of its viewer, embedder and conversation', () => {
+  it('is made for one viewer, embedder and conversation', () => {
     const guesses = createScopeGuesses()
     for (let n = 0; n < 2; n++) guesses.remember(VIEWER, 'static-1', read())
     expect(guesses.guess({ ...VIEWER, actor: 'bob' }, 'static-1', 'conv_1')).toBeNull()
@@ -45,12 +45,12 @@ it.each([
   ['the number of turns', read({ publicTurns: 5 })],
   ['the facts', read({ hasFacts: true })],
   ['the newest entry', read({}, { lastSeq: 6 })],
-  ['what retention removed', read({}, { removedThrough: 1 })],
+  ['the end of the removed content', read({}, { removedThrough: 1 })],
   ['the vectors', read({}, { embeddedThrough: 4 })],
   ['the actor of the view', read({}, {}, { actor: null })],
   ['the windows', read({}, {}, { windows: [1] })],
-  ['whether the viewer was addressed', read({}, {}, { addressed: true })],
-])('scopes differ if %s differs', (_, other) => {
+  ['the visibility of private turns', read({}, {}, { addressed: true })],
+])('a scope differs from another one if %s differs', (_, other) => {
   expect(isSameScope(read(), read())).toBe(true)
   expect(isSameScope(read(), other)).toBe(false)
 })

@@ -1,11 +1,11 @@
-// Facts and summaries ranked among turns: their score by words.
+// Facts and summaries that are ranked among turns: their score by words, subject and age.
 
 import { describe, expect, it } from 'vitest'
 import { rankStandalone, type StandaloneMemory } from '../../../src/domain/recall/standalone.ts'
 import { readQuestion } from '../../../src/domain/recall/question.ts'
 
 const question = readQuestion('ada lives rome', [])
-/** The query's terms are 10, 20 and 30, contained in 8, 2 and 1 of 10 candidates. */
+/** The index of each term of the query. The terms 10, 20 and 30 occur in 8, 2 and 1 of 10 candidates. */
 const queryTerms = new Map([
   [10, 0],
   [20, 1],

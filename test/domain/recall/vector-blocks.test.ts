@@ -1,4 +1,4 @@
-// The vectors of an index, and their products with a query.
+// The vectors of an index, which are stored in blocks, and their dot products with a query.
 
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
@@ -7,19 +7,19 @@ import { createProducts, rowsPerBlock } from '../../../src/domain/recall/product
 import { PRODUCTS } from '../../../src/domain/recall/products-wasm.ts'
 import { productsByRow, vectorAt, withVectors } from '../../../src/domain/recall/vector-blocks.ts'
 
-/** A vector with components that are exact in 32 bits, as are their products. */
+/** Returns a vector whose components, and their products, are exact in 32 bits. */
 const vectorOf = (dimension: number, seed: number) =>
   Float32Array.from({ length: dimension }, (_, d) => ((seed * 31 + d * 7) % 17) - 8)
 const listOf = (dimension: number, count: number, from = 0) =>
   Array.from({ length: count }, (_, i) => vectorOf(dimension, from + i))
 const product = (a: Float32Array, b: Float32Array) => a.reduce((sum, component, d) => sum + component * b[d]!, 0)
 
-it('the compiled module is that of the source', async () => {
+it('the compiled module in the repository is that of the source', async () => {
   expect(await compileProducts()).toContain(`'${PRODUCTS}'`)
 })
 
 describe('vectors in blocks', () => {
-  it('have the product of each vector with the query, for any dimension and number', () => {
+  it('have the dot product of each vector with the query, for any dimension and number of vectors', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_600 }), fc.integer({ min: 1, max: 200 }), (dimension, count) => {
         const vectors = listOf(dimension, count)
@@ -44,21 +44,21 @@ describe('vectors in blocks', () => {
     for (const list of [older, one, other]) expect(vectorAt(list, half - 1)).toEqual(vectorOf(100, half - 1))
   })
 
-  it('shares full blocks between lists', () => {
+  it('share full blocks with the list that they were appended to', () => {
     const older = withVectors(null, listOf(100, rowsPerBlock(100) + 1))!
     const newer = withVectors(older, listOf(100, 1))!
     expect(newer.blocks[0]).toBe(older.blocks[0])
     expect(newer.blocks[1]).not.toBe(older.blocks[1])
   })
 
-  it('is the same list without further vectors', () => {
+  it('are the same list if no vector is appended', () => {
     const list = withVectors(null, listOf(8, 1))
     expect(withVectors(list, [])).toBe(list)
     expect(withVectors(null, [])).toBeNull()
   })
 })
 
-it('products with more blocks than there are copies are those of each block', () => {
+it('products are correct for more blocks than the module keeps copies of', () => {
   const products = createProducts(2)
   const query = vectorOf(64, 3)
   const blocks = [1, 2, 3, 4].map((seed) => withVectors(null, listOf(64, 5, 100 * seed))!)

@@ -1,5 +1,5 @@
-// The cache of words that recalls of wide scopes search: whatever changes the conversations, in this process or in
-// another one, a recall with a warm cache finds the same as one in the database, for every viewer.
+// The cache of words that recalls of wide scopes search: after any change of the conversations, in this process or in
+// another one, a recall with a warm cache finds the same as a search in the database, for every viewer.
 
 import { describe, expect, it, vi } from 'vitest'
 import type { Deps } from '../../../src/domain/deps.ts'
@@ -29,7 +29,7 @@ const sentence = () => Array.from({ length: 4 }, () => pick(WORDS)).join(' ')
 describe.each(backends)('the word cache, on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** What ranking gets of a search by words over all conversations, with every turn in an order of its own. */
+  /** Returns the input of ranking for a search by words over all conversations, sorted by turn. */
   async function found(deps: Deps, tenant: Tenant, actor: string, query: string, filter: SearchRequest['filter']) {
     const viewer = tenant.as(actor)
     const { conversations } = await readWideScope(deps.pool, viewer, 'TENANT', null, deps.embedding.serving().name)
@@ -56,7 +56,7 @@ describe.each(backends)('the word cache, on $name', (backend) => {
     }
   }
 
-  /** Expects that the deps with a warm cache find what a search in the database finds. */
+  /** Expects that searches with a warm cache find the same as searches in the database. */
   async function expectSame(warm: Deps, tenant: Tenant, viewers: readonly string[]): Promise<void> {
     const inDatabase = { ...world.deps, words: createWordCache(0) }
     for (const actor of viewers) {
@@ -67,7 +67,7 @@ describe.each(backends)('the word cache, on $name', (backend) => {
     }
   }
 
-  it(`finds what a search in the database finds, after each of ${OPERATIONS} random changes`, async () => {
+  it(`finds the same as a search in the database after each of ${OPERATIONS} random changes`, async () => {
     const { deps } = world
     const tenant = world.tenant()
     // The cache of another process, which takes no part in the changes.

@@ -1,4 +1,4 @@
-// What the server does about a wake-up, by the run of its last attempt.
+// The next step of the server for a wake-up, depending on the number of attempts and the run of the last one.
 
 import { describe, expect, it } from 'vitest'
 import { answerStep, MAX_ANSWER_RUNS } from '../../../src/domain/run/answer-step.ts'
@@ -8,7 +8,7 @@ const run = (
   state: 'RUNNING' | 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL' | 'COMPLETED' | 'FAILED' | 'CANCELLED',
 ) => ({ state, errorCode: state === 'FAILED' ? 'PROVIDER_FAILED' : null })
 
-describe('the next step about a wake-up', () => {
+describe('the next step for a wake-up', () => {
   it.each([
     [0, null, { do: 'start' }],
     [1, null, { do: 'start' }],
@@ -26,7 +26,7 @@ describe('the next step about a wake-up', () => {
     expect(answerStep(attempts, last)).toEqual(step)
   })
 
-  it('is to drop the wake-up after failures that would occur again', () => {
+  it('is to drop the wake-up after a failure that a further attempt cannot avoid', () => {
     const dropped = RUN_ERRORS.filter((errorCode) => answerStep(1, { state: 'FAILED', errorCode }).do === 'drop')
     expect(dropped).toEqual(['REPLY_TOO_LONG', 'TOO_MANY_ROUNDS', 'BUDGET_TOO_SMALL', 'AGENT_LEFT', 'EXPIRED'])
   })

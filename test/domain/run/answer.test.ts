@@ -100,7 +100,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     expect(await wakeUps()).toMatchObject([{ turn_id: turnId, answer_id: expect.any(String) }])
   })
 
-  it('are run again after a failure, and give up after the last attempt', async () => {
+  it('are run again after a failure, and drop the wake-up after the last attempt', async () => {
     const turn = await tenant.append(conversationId, 'ann', '@bot')
     const failure = () => new ProviderCallFailed('REFUSED', 'The provider answered 401.', false)
     provider.next([failure()], [failure()])
@@ -129,7 +129,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     expect(await wakeUps()).toMatchObject([{ answer_id: expect.any(String), attempts: 2 }])
   })
 
-  it('give up at once if the server has no such provider', async () => {
+  it('drop the wake-up at once if the server has no such provider', async () => {
     await tenant.append(conversationId, 'ann', '@lost')
     expect(await answer('lost')).toBe(false)
     expect(await wakeUps()).toMatchObject([{ dropped_reason: 'AGENT_FAILED', attempts: 1 }])
@@ -170,7 +170,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     expect(claims).toMatchObject([{ slot: 'bot', outcome: 'ANSWERED', answerId }])
   })
 
-  describe('keep the turn while a call of their reply waits for approval', () => {
+  describe('with a call that waits for approval', () => {
     const waitingRun = async () => {
       const { id: turnId } = await tenant.append(conversationId, 'ann', '@bot')
       provider.next([{ id: 'c1', name: 'pay', arguments: {} }], ['It was not paid.'])
@@ -181,7 +181,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     }
     const offered = () => readUnclaimedWakeUps(world.deps.pool, tenant.as('bot'), null, 10)
 
-    it('although they hold no claim', async () => {
+    it('keep the turn without a claim, and prevent claims that exclude their answer', async () => {
       const { turnId, runId } = await waitingRun()
       expect(await wakeUps()).toMatchObject([{ answer_id: null, dropped_reason: null, attempts: 1 }])
       expect([await due(), await offered()]).toEqual([[], []])
@@ -198,7 +198,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect(await claimTurn(world.deps, tenant.as('ann'), other)).toMatchObject({ scope: 'AGENT' })
     })
 
-    it('which a former claim of the agent does not dismiss', async () => {
+    it('do not let a former claim of theirs dismiss the turn', async () => {
       const { id: turnId } = await tenant.append(conversationId, 'ann', '@bot')
       const former = { turnId, scope: 'TURN' as const, claimToken: 'the token of a claim' }
       await claimTurn(world.deps, tenant.as('bot'), former)
@@ -210,7 +210,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect(await wakeUps()).toMatchObject([{ answer_id: null, dropped_reason: null }])
     })
 
-    it.each(['denied', 'expired'])('and answer it after the call was %s', async (how) => {
+    it.each(['denied', 'expired'])('answer the turn after the call was %s', async (how) => {
       const { turnId, runId } = await waitingRun()
       const { id: approvalId } = (await world.deps.db.of(tenant.name).approval.findFirst({ where: { runId } }))!
       if (how === 'denied') await resolveApproval(world.deps, tenant.as('owner'), { approvalId, decision: 'DENY' })
@@ -239,7 +239,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     const claimAsAnn = (turnId: string) =>
       claimTurn(world.deps, tenant.as('ann'), { turnId, scope: 'TURN', claimToken: 'the token of a claim' })
 
-    it.each(['APPROVE', 'DENY'] as const)('and write the answer after %s with a claim', async (decision) => {
+    it.each(['APPROVE', 'DENY'] as const)('claim the turn while they write the answer after %s', async (decision) => {
       const { turnId, runId } = await decided(decision)
       const { pause, open } = gate()
       provider.reset()
@@ -256,7 +256,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       await expect(claimAsAnn(turnId)).rejects.toThrow(`Turn ${turnId} was already answered by turn ${last.id}`)
     })
 
-    it('and leave no claim when the run fails after the decision', async () => {
+    it('release the claim when the run fails after the decision', async () => {
       const { turnId, runId } = await decided('DENY')
       provider.reset()
       provider.next([new ProviderCallFailed('REFUSED', 'The provider answered 401.', false)])
@@ -267,7 +267,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect(await claims(turnId)).toMatchObject([{ slot: 'bot', outcome: 'ANSWERED' }])
     })
 
-    it('and answer although the process that asked for approval still holds the claim', async () => {
+    it('answer even if the claim of the process that requested the approval is still live', async () => {
       const { turnId, runId } = await decided('APPROVE')
       await world.deps.db
         .of(tenant.name)
@@ -277,7 +277,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect(await claims(turnId)).toMatchObject([{ outcome: 'ANSWERED', answerId: (await turns()).at(-1)!.id }])
     })
 
-    it('and go on without a claim when the turn was erased', async () => {
+    it('continue without a claim if the turn was erased', async () => {
       const { turnId, runId } = await decided('APPROVE')
       await eraseTurn(world.deps, tenant.as('ann'), { turnId })
       await continueDecidedRuns(world.deps, tenant.name, conversationId)
@@ -285,7 +285,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect((await turns()).at(-1)).toMatchObject({ actor: 'bot', text: 'It was not paid.' })
     })
 
-    it('and give it up when the run is cancelled', async () => {
+    it('drop the wake-up when the run is cancelled', async () => {
       const { runId } = await waitingRun()
       await cancelRun(world.deps, tenant.as('bot'), { runId })
       expect(await answer()).toBe(true)
@@ -294,7 +294,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     })
   })
 
-  it('claim the turn while they answer, and leave turns that others have claimed', async () => {
+  it('claim the turn while they answer, and do not answer a turn that another participant has claimed', async () => {
     const { id: turnId } = await tenant.append(conversationId, 'ann', '@bot')
     const claim = { turnId, scope: 'TURN' as const, claimToken: 'the token of a claim' }
     await claimTurn(world.deps, tenant.as('ann'), claim)
@@ -313,7 +313,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     ).toMatchObject([{ slot: 'bot', answerId: (await turns()).at(-1)!.id }])
   })
 
-  it('let a run of a caller end first, which does not count as an attempt', async () => {
+  it('wait for a run that a client started, which does not count as an attempt', async () => {
     const turn = await tenant.append(conversationId, 'ann', '@bot')
     const { pause, open } = gate()
     const deps = { ...world.deps }

@@ -1,4 +1,4 @@
-// Lists of approvals: of all conversations in view, and of runs, in pages.
+// Lists of approvals: of all conversations that the viewer sees, and of a run, in pages.
 
 import { describe, expect, it } from 'vitest'
 import { approvalCursor, getApprovalPage, getApprovalPages } from '../../../src/domain/run/approval.ts'
@@ -26,7 +26,7 @@ describe.each(backends)('a list of approvals on $name', (backend) => {
     return { tenant, one, two, first, second, secret, all }
   }
 
-  it('contains what the viewer sees, newest first, by state and conversation', async () => {
+  it('contains the approvals that the viewer sees, newest first, filtered by state and conversation', async () => {
     const { tenant, one, two, first, second, secret, all } = await setUp()
     const list = async (actor: string, args: Parameters<typeof getApprovalPage>[2] = {}) =>
       ids(await getApprovalPage(world.deps, tenant.as(actor), args))
@@ -69,7 +69,7 @@ describe.each(backends)('a list of approvals on $name', (backend) => {
     expect(ids(await getApprovalPage(world.deps, limited, { conversationId: one }))).toEqual([])
   })
 
-  it('contains the calls of a run in their order', async () => {
+  it('contains the approvals of a run in the order of its calls', async () => {
     const { tenant, first, second, secret } = await setUp()
     const runIds = [first.runId, second.runId, secret.runId]
     const pages = await getApprovalPages(world.deps, tenant.as('bob'), runIds, { first: 1 })

@@ -1,4 +1,5 @@
-// Runs that wait for approval: the calls that are executed after the decisions, by whom, and the results for the model.
+// Runs that wait for approval: the calls that the server or the client executes after the decisions, and the results
+// for the model.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startBackground } from '../../../src/domain/background/start-background.ts'
@@ -85,7 +86,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
   }
   const stateOf = async (runId: string) => (await getRuns(world.deps, ada(), [runId])).get(runId)!
   /** Continues the decided runs of the conversation, as background work does, and waits for the run. */
-  const goOn = async (runId: string) => {
+  const continueDecided = async (runId: string) => {
     const count = await continueDecidedRuns(world.deps, tenant.name, conversationId)
     await waitForRun(world.deps, { id: runId, tenant: tenant.name })
     return count
@@ -96,7 +97,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
       .flatMap((turn) => partsOf(turn))
       .flatMap((part) => (part.type === 'toolResult' ? [[part.callId, part.result]] : []))
 
-  it('executes nothing of the reply before the last decision, and then everything', async () => {
+  it('executes no call of the reply before the last decision, and then all of them', async () => {
     const run = await ask([[call('c1', 'pay'), call('c2', 'read'), call('c3', 'pay', { amount: 4 })], ['Paid.']])
     expect(run.state).toBe('WAITING_FOR_APPROVAL')
     expect((await approvalsOf(run.id)).map(({ callId, state }) => [callId, state])).toEqual([
@@ -104,11 +105,11 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
       ['c3', 'PENDING'],
     ])
     await decide(run.id, { decision: 'APPROVE' })
-    expect(await goOn(run.id)).toBe(0)
+    expect(await continueDecided(run.id)).toBe(0)
     expect([executed, await stateOf(run.id)]).toMatchObject([[], { state: 'WAITING_FOR_APPROVAL' }])
 
     await decide(run.id, {}, { arguments: { amount: 3 } })
-    expect(await goOn(run.id)).toBe(1)
+    expect(await continueDecided(run.id)).toBe(1)
     expect(await stateOf(run.id)).toMatchObject({ state: 'COMPLETED', round: 2 })
     expect(executed).toEqual([
       ['pay', { amount: 9 }],
@@ -120,10 +121,10 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
       ['c2', { balance: 7 }],
       ['c3', { editedArguments: { amount: 3 }, result: { paid: true } }],
     ])
-    expect(await goOn(run.id)).toBe(0)
+    expect(await continueDecided(run.id)).toBe(0)
   })
 
-  it('tells the model of denials, with their reasons, and of approvals that expired', async () => {
+  it('passes denials with their reasons, and expired approvals, to the model as results', async () => {
     const tools = [{ name: 'pay', approvalSeconds: 1 }]
     const run = await ask([[call('c1', 'pay'), call('c2', 'pay')], ['I could not pay.']], { tools })
     await decide(run.id, { decision: 'DENY', reason: 'Too much.' })
@@ -131,7 +132,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
       .of(SYSTEM)
       .approval.updateMany({ where: { runId: run.id, state: 'PENDING' }, data: { expiresAt: new Date(0) } })
     await expireApprovals(world.deps)
-    expect(await goOn(run.id)).toBe(1)
+    expect(await continueDecided(run.id)).toBe(1)
     expect([await stateOf(run.id), executed]).toMatchObject([{ state: 'COMPLETED' }, []])
     expect(await results()).toEqual([
       ['c1', { error: 'The call was denied.', reason: 'Too much.' }],
@@ -139,13 +140,13 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
     ])
   })
 
-  it('waits for the client after its approval, and tells the model of the denial of another call', async () => {
+  it('waits for the client to execute an approved call, and passes the denial of another call to the model', async () => {
     const run = await ask([[call('c1', 'order'), call('c2', 'order')], ['Ordered one.']], { tools: [order] })
     expect(run.state).toBe('WAITING_FOR_APPROVAL')
     const early = runTurn(world.deps, ada(), { conversationId, runId: run.id, turns: [] })
     await expect(early).rejects.toThrow('waits for approval')
     await decide(run.id, { decision: 'APPROVE' }, { decision: 'DENY' })
-    expect(await goOn(run.id)).toBe(1)
+    expect(await continueDecided(run.id)).toBe(1)
     expect(await stateOf(run.id)).toMatchObject({ state: 'WAITING_FOR_TOOLS' })
     expect(await results()).toEqual([['c2', { error: 'The call was denied.' }]])
     const toolResult = { callId: 'c1', name: 'order', result: { ordered: 9 } }
@@ -172,7 +173,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
     expect([await stateOf(run.id), executed]).toMatchObject([{ state: 'COMPLETED' }, [['pay', { amount: 9 }]]])
   })
 
-  it('does not keep the agent from other runs, and waits for their end', async () => {
+  it('does not prevent other runs of the agent, and continues after they end', async () => {
     const waiting = await ask([[call('c1', 'pay')]])
     const { pause, open } = gate()
     const other = await ask([[pause, 'Later.']], { wait: false })
@@ -181,7 +182,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
     expect(await stateOf(waiting.id)).toMatchObject({ state: 'WAITING_FOR_APPROVAL' })
     open()
     await waitForRun(world.deps, { id: other.id, tenant: tenant.name })
-    expect(await goOn(waiting.id)).toBe(1)
+    expect(await continueDecided(waiting.id)).toBe(1)
     expect(await stateOf(waiting.id)).toMatchObject({ state: 'COMPLETED' })
   })
 
@@ -193,7 +194,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
     expect(await approvalsOf(run.id)).toMatchObject([{ state: 'PENDING', editedArguments: null }])
   })
 
-  it('requests no approval of a reply with an invalid call', async () => {
+  it('requests no approval for a reply with an invalid call', async () => {
     const run = await ask([[call('c1', 'pay'), call('c2', 'pay', { amount: 'all' })], [call('c3', 'pay')]])
     expect(run.state).toBe('WAITING_FOR_APPROVAL')
     expect(await approvalsOf(run.id)).toMatchObject([{ callId: 'c3' }])
@@ -205,18 +206,18 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
     await cancelRun(world.deps, ada(), { runId: run.id })
     expect((await approvalsOf(run.id)).map(({ state }) => state)).toEqual(['APPROVED', 'CANCELLED'])
     await expect(decide(run.id, {}, { decision: 'APPROVE' })).rejects.toThrow(Conflict)
-    expect(await goOn(run.id)).toBe(0)
+    expect(await continueDecided(run.id)).toBe(0)
     expect(executed).toEqual([])
   })
 
-  it('is not revived by a decision at the time of its cancellation', async () => {
+  it('stays cancelled if a decision arrives at the time of its cancellation', async () => {
     for (let n = 0; n < 5; n++) {
       const run = await ask([[call(`c${n}`, 'pay')]])
       await Promise.allSettled([
         decide(run.id, { decision: 'APPROVE' }),
         cancelRun(world.deps, ada(), { runId: run.id }),
       ])
-      await goOn(run.id)
+      await continueDecided(run.id)
       expect(await stateOf(run.id)).toMatchObject({ state: 'CANCELLED' })
     }
     expect(executed).toEqual([])
@@ -225,13 +226,13 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
   it('fails when the turn with the calls is erased, or the agent was removed', async () => {
     const erased = await ask([[call('c1', 'pay')]])
     await eraseTurn(world.deps, tenant.as('owner'), { turnId: (await stateOf(erased.id)).turnId! })
-    expect(await goOn(erased.id)).toBe(1)
+    expect(await continueDecided(erased.id)).toBe(1)
     expect(await stateOf(erased.id)).toMatchObject({ state: 'FAILED', errorCode: 'INTERRUPTED' })
 
     const left = await ask([[call('c1', 'pay')]])
     await removeParticipant(world.deps, tenant.as('owner'), { conversationId, actor: 'bot' })
     await decide(left.id, { decision: 'DENY' })
-    expect(await goOn(left.id)).toBe(1)
+    expect(await continueDecided(left.id)).toBe(1)
     expect(await stateOf(left.id)).toMatchObject({ state: 'FAILED', errorCode: 'AGENT_LEFT' })
     await addParticipant(world.deps, tenant.as('owner'), {
       conversationId,
@@ -255,19 +256,19 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
       expect(await stateOf(run.id)).toMatchObject({ state: 'WAITING_FOR_APPROVAL' })
       expect(await approvalsOf(run.id)).toMatchObject([{ callId: 'c1', state: 'PENDING' }])
       await decide(run.id, { decision: 'APPROVE' })
-      await goOn(run.id)
+      await continueDecided(run.id)
       expect(executed).toEqual([
         ['pay', { amount: 9 }],
         ['read', { amount: 9 }],
       ])
     })
 
-    it('while it executes approved calls, fails, and executes none again', async () => {
+    it('while it executes approved calls, fails, and executes no call again', async () => {
       const run = await ask([[call('c1', 'pay')]])
       await decide(run.id, { decision: 'APPROVE' })
       await die(run.id)
       expect(await stateOf(run.id)).toMatchObject({ state: 'FAILED', errorCode: 'INTERRUPTED' })
-      expect(await goOn(run.id)).toBe(0)
+      expect(await continueDecided(run.id)).toBe(0)
       expect(executed).toEqual([])
     })
 
@@ -276,7 +277,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
       await decide(run.id, { decision: 'DENY' })
       await die(run.id)
       expect(await stateOf(run.id)).toMatchObject({ state: 'WAITING_FOR_APPROVAL' })
-      expect(await goOn(run.id)).toBe(1)
+      expect(await continueDecided(run.id)).toBe(1)
       expect(await stateOf(run.id)).toMatchObject({ state: 'COMPLETED' })
       expect(await results()).toEqual([['c1', { error: 'The call was denied.' }]])
     })

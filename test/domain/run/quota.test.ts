@@ -1,4 +1,4 @@
-// Quotas: the tokens of a day, of a participant and of a tenant.
+// Quotas: the tokens that a participant and a tenant may use per day, and the counting of tokens.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { QuotaExceeded } from '../../../src/errors.ts'
@@ -44,11 +44,11 @@ describe.each(backends)('quotas on $name', (backend) => {
     expect(error).toMatchObject({ limit: 20, used: 30 })
     expect((error as QuotaExceeded).resetsAt.getTime()).toBeGreaterThan(Date.now())
     expect(await tenant.lastSeq(conversationId)).toBe(before)
-    // The quota is that of the participant in its conversation.
+    // The quota is that of the participant in one conversation.
     expect((await ask(await newConversation(20))).run.state).toBe('COMPLETED')
   })
 
-  it('of the tenant hold in all conversations, and outlive them', async () => {
+  it('of the tenant apply to all conversations together, deleted ones included', async () => {
     await updateTenantSettings(world.deps, tenant.as('owner'), { tokensPerDay: 15 })
     const conversationId = await newConversation(null)
     await ask(conversationId)
@@ -96,7 +96,7 @@ describe.each(backends)('quotas on $name', (backend) => {
         (await history(world.deps, tenant.as('ada'), [conversationId], {})).get(conversationId)!.at(-1)?.text.length
       await expect.poll(read, { timeout: 10_000 }).toBe(length)
     }
-    /** Lets the run look like one whose process has died. */
+    /** Makes the run look as if its process had died. */
     const die = (runId: string, more = '') =>
       sql(world.deps.pool).query(
         `UPDATE run SET holder = 'dead', lease_until = now() - interval '1 s' ${more} WHERE id = $1`,
@@ -152,7 +152,7 @@ describe.each(backends)('quotas on $name', (backend) => {
       expect(await endAbandonedCalls(world.deps)).toBe(0)
     })
 
-    it('that is cancelled before its first word, but not of one that the provider refuses', async () => {
+    it('that is cancelled before the reply begins, but not of one that the provider refuses', async () => {
       const { runId } = await begin()
       await cancelRun(world.deps, tenant.as('ada'), { runId })
       const cancelled = await callOf(runId)

@@ -1,4 +1,4 @@
-// The sources that a model may get: those that all readers of its answer may see.
+// The sources that a model may receive: those that all readers of its answer may see.
 
 import { expect, it } from 'vitest'
 import { admitsAll } from '../../../src/domain/run/readers.ts'
@@ -10,6 +10,6 @@ it.each([
   [['ada', 'bot'], ['ada', 'bot'], true],
   [['ada', 'bot', 'bob'], ['ada', 'bot'], true],
   [['ada', 'bot'], ['ada', 'bob', 'bot'], false],
-])('an audience %j admits the readers %j: %s', (audience, readers, admits) => {
+])('a source with the audience %j may be used for the readers %j: %s', (audience, readers, admits) => {
   expect(admitsAll(audience, readers)).toBe(admits)
 })

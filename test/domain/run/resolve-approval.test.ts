@@ -1,4 +1,5 @@
-// Decisions about tool calls: who may decide, what is stored and announced, and what a second decision gets.
+// Decisions about tool calls: the actors who may decide, the stored state and the events, and the outcome of a second
+// decision.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -27,7 +28,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     (await readEvents(world.deps, tenant.name, conversationId, 0, 500)).events.filter(({ type }) =>
       type.startsWith('Approval'),
     )
-  /** A viewer with a credential of its own, which has only these rights. */
+  /** Returns the viewer with a credential that has only these rights. */
   const withRights = (viewer: Viewer, ...rights: Right[]): Viewer => ({
     ...viewer,
     principal: { ...viewer, kind: 'HUMAN', rights: new Set(rights), conversations: null, credential: 'test' } as never,
@@ -92,7 +93,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     })
     expect(await read(ann, denied)).toMatchObject({ state: 'DENIED', reason: 'Too expensive.' })
 
-    // The same decision is a repeat; any other one fails, and names who decided.
+    // The same actor can repeat the decision; another actor gets an error that names the deciding actor.
     const lastSeq = await tenant.lastSeq(conversationId)
     for (const decision of decisions) {
       expect(await resolveApproval(world.deps, ann, decision)).toMatchObject({
@@ -112,7 +113,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     ])
   })
 
-  it('gets one of several decisions at the same time', async () => {
+  it('is decided by one of several concurrent calls', async () => {
     const { tenant, approvalId } = await setUp()
     const outcomes = await Promise.allSettled(
       ['ann', 'bob', 'owner'].map((actor, index) =>
@@ -177,7 +178,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     })
   })
 
-  it('rejects an unknown id, arguments of a denial, and arguments that are no object', async () => {
+  it('rejects an unknown id, a denial with arguments, and arguments that are no object', async () => {
     const { tenant, approvalId } = await setUp()
     const decide = (input: object) => resolveApproval(world.deps, tenant.as('ann'), input as never)
     await expect(decide({ approvalId: newId('approval'), decision: 'APPROVE' })).rejects.toThrow(NotFound)
@@ -235,7 +236,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     expect(await read(ann, open)).toMatchObject({ state: 'CANCELLED' })
   })
 
-  it('loses the texts of an erased user, and is then not executed with other arguments', async () => {
+  it('loses the texts of an erased user, and is cancelled if that user edited the arguments', async () => {
     const { tenant, approvalIds } = await setUp({ calls: [{ callId: 'c1' }, { callId: 'c2' }] })
     const [edited, denied] = approvalIds as [string, string]
     const zoe = tenant.as('zoe')

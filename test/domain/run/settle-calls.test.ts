@@ -1,4 +1,4 @@
-// Who answers a tool call: the server, a client, or the decision about it.
+// The source of the result of a tool call: the server, the client, or the decision about the call.
 
 import { describe, expect, it } from 'vitest'
 import { callsToApprove, settleCalls, type CallDecision } from '../../../src/domain/run/settle-calls.ts'
@@ -40,19 +40,19 @@ describe('settleCalls', () => {
     ],
     ['leaves an approved call to its client', 'order', decided('APPROVED'), { by: 'CALLER' }],
     [
-      'tells the model why a call was denied',
+      'answers a denied call with the reason',
       'order',
       decided('DENIED', { reason: 'Too much.' }),
       { by: 'DECISION', result: { error: 'The call was denied.', reason: 'Too much.' } },
     ],
     [
-      'tells the model of a denial',
+      'answers a denied call without a reason',
       'pay',
       decided('DENIED'),
       { by: 'DECISION', result: { error: 'The call was denied.' } },
     ],
     [
-      'tells the model that nobody decided',
+      'answers a call whose approval expired',
       'pay',
       decided('EXPIRED'),
       { by: 'DECISION', result: { error: 'Nobody approved the call in time.' } },
@@ -75,7 +75,7 @@ describe('settleCalls', () => {
       null,
       { by: 'DECISION', result: { error: 'Nobody has approved the call.' } },
     ],
-    ['obeys a decision about a tool that needs none any more', 'read', decided('DENIED'), { by: 'DECISION' }],
+    ['applies a decision about a tool that no longer requires approval', 'read', decided('DENIED'), { by: 'DECISION' }],
   ])('%s', (_, name, decision, expected) => {
     const decisions = new Map(decision ? [[`id-${name}`, decision]] : [])
     expect(settleCalls([call(name)], TOOLS, decisions)).toMatchObject([{ call: call(name), ...expected }])
@@ -87,19 +87,19 @@ describe('offeredTools', () => {
   const read: Tool = { name: 'read', execute }
   const registered = toolsOf([pay, read])
   it.each([
-    ['the registered one', undefined, 'pay', { seconds: 60 }],
-    ['a name of a registered one', [{ name: 'pay' }], 'pay', { seconds: 60 }],
-    ['a definition cannot waive it', [{ name: 'pay', requiresApproval: false }], 'pay', { seconds: 60 }],
-    ['a definition may set the time limit', [{ name: 'pay', approvalSeconds: 5 }], 'pay', { seconds: 5 }],
-    ['a definition may demand it', [{ name: 'read', requiresApproval: true }], 'read', { seconds: 7 * 86_400 }],
-    ['none is the default', [{ name: 'read' }], 'read', null],
+    ['that of the registered tool', undefined, 'pay', { seconds: 60 }],
+    ['that of the registered tool for its name', [{ name: 'pay' }], 'pay', { seconds: 60 }],
+    ['a definition cannot remove it', [{ name: 'pay', requiresApproval: false }], 'pay', { seconds: 60 }],
+    ['a definition can set the time limit', [{ name: 'pay', approvalSeconds: 5 }], 'pay', { seconds: 5 }],
+    ['a definition can add it', [{ name: 'read', requiresApproval: true }], 'read', { seconds: 7 * 86_400 }],
+    ['none by default', [{ name: 'read' }], 'read', null],
     [
       'the tool of a client',
       [{ name: 'order', schema: {}, requiresApproval: true, approvalSeconds: 30 }],
       'order',
       { seconds: 30 },
     ],
-  ])('knows the approval of a tool: %s', (_, defined, name, approval) => {
+  ])('returns the required approval of a tool: %s', (_, defined, name, approval) => {
     expect(offeredTools(defined, registered).find((each) => each.name === name)).toMatchObject({ approval })
   })
 

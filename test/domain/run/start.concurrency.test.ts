@@ -40,7 +40,7 @@ describe.each(backends)('concurrent runs on $name', { timeout: 120_000 }, (backe
     }
   }
 
-  it(`in ${RUNS} conversations all answer`, async () => {
+  it(`in ${RUNS} conversations all complete`, async () => {
     const ids = await Promise.all(Array.from({ length: RUNS }, () => tenant.newConversation(...participants)))
     const answers = await Promise.all(ids.map(ask))
     expect(answers.map(({ run }) => run.state)).toEqual(ids.map(() => 'COMPLETED'))

@@ -1,4 +1,5 @@
-// runTurn: the turns of the caller, the replies of the agent, tools, failures, and the rule of one run.
+// runTurn: the turns of the caller, the replies of the agent, tools, failures, cancellation, and the limit of one
+// running run for each agent.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Conflict, InvalidInput, NotFound } from '../../../src/errors.ts'
@@ -83,7 +84,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(await callsOf(run.id)).toMatchObject([{ round: 1, turnId: all[1]!.id, attempts: 1, finishReason: 'stop' }])
   })
 
-  it('gives the model the instructions, the conversation and the tools', async () => {
+  it('sends the model the instructions, the conversation and the tools', async () => {
     await ask({ instructions: 'Be brief.', tools: [lookUp] })
     const [{ messages, tools, metadata }] = provider.asked as [(typeof provider.asked)[0]]
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user'])
@@ -106,7 +107,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(await callsOf((await ask()).run.id)).toHaveLength(1)
   })
 
-  it('tells the model no private turn that a reader of the answer does not see', async () => {
+  it('sends the model no private turn that a reader of the answer does not see', async () => {
     const canary = 'zanzibar7f3a9'
     await tenant.append(conversationId, 'ada', `The code is ${canary}.`, { audience: ['bot'] })
     await ask({ context: { semanticRecall: {} }, turns: [{ role: 'USER', content: 'What is the code?' }] })
@@ -134,13 +135,13 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(run).toMatchObject({ promptTokens: 20, completionTokens: 10, round: 2 })
   })
 
-  it('tells the model that a tool failed, without the error', async () => {
+  it('answers the call of a tool that failed without the text of the error', async () => {
     script([call('c1', 'broken', {})], ['Sorry.'])
     await ask()
     expect(partsOf((await turns())[2]!)).toMatchObject([{ result: { error: 'The tool failed.' } }])
   })
 
-  it('tells the model once that a call is invalid, and then fails', async () => {
+  it('returns a first invalid call to the model with its problem, and fails after the second', async () => {
     script([call('c1', 'add', { a: 'x' }), call('c2', 'add', { a: 1, b: 1 })], [call('c3', 'add', '{"a":')])
     const { run } = await ask()
     expect(run).toMatchObject({ state: 'FAILED', errorCode: 'INVALID_TOOL_CALL' })
@@ -168,7 +169,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     await expect(ask({ runId: run.id, turns: null })).rejects.toThrow(Conflict)
   })
 
-  it('refuses a result for no call, and still waits', async () => {
+  it('rejects a result without a call, and still waits', async () => {
     script([call('c1', 'look_up', {})])
     const { run } = await ask({ tools: [lookUp] })
     const wrong = { toolResult: { callId: 'c9', name: 'look_up', result: 'y' } }
@@ -176,7 +177,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect((await cancelRun(world.deps, tenant.as('ada'), { runId: run.id })).state).toBe('CANCELLED')
   })
 
-  it('does not let a waiting run block the agent', async () => {
+  it('can start while another run of the agent waits for results', async () => {
     script([call('c1', 'look_up', {})], ['Meanwhile.'])
     const { run } = await ask({ tools: [lookUp] })
     expect((await ask()).run.state).toBe('COMPLETED')
@@ -189,7 +190,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(run).toMatchObject({ state: 'FAILED', errorCode: 'TOO_MANY_ROUNDS', round: 2 })
   })
 
-  it('refuses a second run of the agent, writes nothing, and names the first', async () => {
+  it('rejects a second run of the agent, writes nothing, and names the first run', async () => {
     const { pause, open } = gate()
     script([pause, 'one'])
     const { run } = await ask({ wait: false })
@@ -202,7 +203,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     await expect.poll(last).toMatchObject({ role: 'ASSISTANT', status: 'COMMITTED' })
   })
 
-  it('repeats a failed call before the first delta only', async () => {
+  it('repeats a failed call only before the first delta', async () => {
     const busy = new ProviderCallFailed('RATE_LIMITED', 'Busy.', true, { status: 429, retryAfterMs: 0 })
     script([busy], ['Now.'])
     const { run } = await ask()
@@ -230,7 +231,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect((await turns()).at(-1)!.status).toBe('ABORTED')
   })
 
-  it('replaces what a turn cannot hold', async () => {
+  it('replaces characters that a turn cannot store', async () => {
     script(['a\0b\ud83d', '\ude42\udc00', 'c\ud83d'])
     await ask()
     expect((await turns()).at(-1)!.text).toBe('a\ufffdb🙂\ufffdc\ufffd')
@@ -269,12 +270,12 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(world.deps.runs.size).toBe(0)
   })
 
-  it('refuses to cancel a run that has ended otherwise', async () => {
+  it('does not let a completed run be cancelled', async () => {
     const { run } = await ask()
     await expect(cancelRun(world.deps, tenant.as('ada'), { runId: run.id })).rejects.toThrow(/is COMPLETED/)
   })
 
-  it('repeats nothing for a clientId', async () => {
+  it('returns the first run and its turns for a repeated clientId', async () => {
     const first = await ask({ clientId: 'k' })
     const second = await ask({ clientId: 'k' })
     expect(second.run).toEqual(first.run)
@@ -301,7 +302,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect((await getTurns(world.deps, tenant.as('bot'), [id])).size).toBe(0)
   })
 
-  it('reminds the model of the turn to answer if later turns follow', async () => {
+  it('repeats the turn to answer at the end of the context if later turns follow', async () => {
     const asked = await tenant.append(conversationId, 'ada', 'The old question')
     await tenant.append(conversationId, 'ada', 'Something else')
     await ask({ turns: null, replyTo: asked.id })

@@ -25,7 +25,7 @@ describe('the state machine of a run', () => {
     expect(result.outcome === 'changed' ? result.next : result.outcome).toBe(expected)
   })
 
-  it('has no event for the states that are ended', () => {
+  it('has the ended states COMPLETED, FAILED and CANCELLED', () => {
     expect(Object.values(RunState).filter(isEnded)).toEqual(['COMPLETED', 'FAILED', 'CANCELLED'])
   })
 })

@@ -1,4 +1,4 @@
-// Runs whose process has died, or that nobody continues: the turns that the run has committed decide how it ends.
+// Runs whose process has died, or that no client continues in time: the last reply of a run decides its next state.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { getRuns } from '../../../src/domain/run/run.ts'
@@ -66,7 +66,7 @@ describe.each(backends)('the sweep of runs on $name', (backend) => {
     expect(await read(id)).toMatchObject({ state: 'COMPLETED', errorCode: null })
   })
 
-  it('lets a run wait whose tool calls are committed', async () => {
+  it('lets a run with committed tool calls wait for their results', async () => {
     provider.next([{ id: 'c1', name: 'look_up', arguments: {} }])
     const { id } = await ask()
     await leave(id, `state = 'RUNNING', holder = 'dead'`)
@@ -88,7 +88,7 @@ describe.each(backends)('the sweep of runs on $name', (backend) => {
     expect((await getTurns(world.deps, bot, [turn.id])).get(turn.id)!.status).toBe('ABORTED')
   })
 
-  it('fails a run that nobody continues in time', async () => {
+  it('fails a run that no client continues in time', async () => {
     provider.next([{ id: 'c1', name: 'look_up', arguments: {} }])
     const { id } = await ask()
     await endLostRuns(world.deps)

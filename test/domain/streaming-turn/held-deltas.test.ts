@@ -1,5 +1,5 @@
-// Streaming turns with REDACT=turns: readers get the redacted text, writers count the text that they sent, and nothing
-// that was acknowledged is lost.
+// Streaming turns with REDACT=turns: readers get the redacted text, the offsets count the text that the writer sent,
+// and no acknowledged text is lost.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
       append: (text: string, start?: number, deps = world.deps) => appendDelta(deps, viewer, { ...given, text, start }),
       commit: () => commitTurn(world.deps, viewer, given),
       abort: () => abortTurn(world.deps, viewer, given),
-      /** The text that readers have. */
+      /** Returns the text that was published to readers. */
       async published() {
         const { rows } = await sql(world.deps.pool).query<{ text: string }>(
           `SELECT coalesce(string_agg(text, '' ORDER BY start), '') AS text FROM chunk WHERE turn_id = $1`,
@@ -49,7 +49,7 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     }
   }
 
-  it('has deltas that joined are the stored text, which is the redacted text, in whatever pieces it arrives', async () => {
+  it('has deltas that join to the stored text, which is the redacted text, however the text is split', async () => {
     const piece = fc.constantFrom(SECRET, '4111 1111 1111 1111', words(3), 'token: aB3xYz9', '😀', 'Oslo, ', words(20))
     const texts = fc.array(piece, { minLength: 1, maxLength: 12 }).map((pieces) => pieces.join(' '))
     const lengths = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 4 })
@@ -80,7 +80,7 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     )
   })
 
-  it('counts offsets as the writer sent the text, and accepts a repeated delta', async () => {
+  it('counts offsets in the text that the writer sent, and accepts a repeated delta', async () => {
     const turn = await open()
     const text = `${SECRET} ${words(40)}`
     expect(await turn.append(text)).toMatchObject({ end: text.length })
@@ -93,7 +93,7 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     expect((await turn.commit()).text).toBe(`[EMAIL] ${words(40)}more and`)
   })
 
-  it('keeps acknowledged text over the end of a process', async () => {
+  it('keeps acknowledged text that was held back when another process continues the turn', async () => {
     const turn = await open()
     await turn.append(`${words(1)}ada.love`)
     expect(await turn.published()).toBe('')
@@ -121,14 +121,14 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     expect(rows).toEqual([{ status: 'ABORTED', text: 'mail [EMAIL]' }])
   })
 
-  it('loses no delta that is sent together with the commit', async () => {
+  it('loses no acknowledged delta that is sent together with the commit', async () => {
     const turn = await open()
     const [delta, committed] = await Promise.allSettled([turn.append('sent at the same time'), turn.commit()])
     const text = committed.status === 'fulfilled' ? committed.value.text : ''
     if (delta.status === 'fulfilled' && committed.status === 'fulfilled') expect(text).toBe('sent at the same time')
   })
 
-  it('refuses text beyond the limit, unpaired surrogates, and other writers, as other turns do', async () => {
+  it('rejects text beyond the limit, unpaired surrogates, and other writers, like other streaming turns', async () => {
     const turn = await open()
     await expect(turn.append('x'.repeat(262_145))).rejects.toThrow(InvalidInput)
     await turn.append('elsewhere', 0)

@@ -1,5 +1,5 @@
-// The text that a streaming turn publishes before its end: in whatever pieces a text arrives, the published pieces
-// joined are the redacted text.
+// The text that a redacted streaming turn publishes before its end: however a text is split, the published pieces join
+// to the redacted text.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -68,7 +68,7 @@ const texts = fc
 const lengths = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 8 })
 
 describe('release', () => {
-  it('publishes the redacted text, in whatever pieces the text arrives', () => {
+  it('publishes pieces that join to the redacted text, however the text is split', () => {
     fc.assert(
       fc.property(texts, lengths, (text, each) => {
         expect(stream(divided(text, each), [badge]).join('')).toBe(redact(text, [badge]).text)
@@ -77,7 +77,7 @@ describe('release', () => {
     )
   })
 
-  it('keeps its invariants for any text: nothing changes, nothing is lost, little is held', () => {
+  it('holds back at most MAX_HELD units and the newest piece, and at the end at most half of a surrogate pair', () => {
     const characters = fc.array(
       fc.constantFrom('1', ' ', '-', '@', '.', 'a', ':', '😀', '\ud83d', '0 ', 'ada@ex.org '),
       { maxLength: 800 },
@@ -93,14 +93,13 @@ describe('release', () => {
           expect(held.raw.length - held.published).toBeLessThanOrEqual(MAX_HELD + piece.length)
         }
         const rest = release(held, '', [], true)
-        // What remains is at most half of a surrogate pair.
         expect(rest.held.raw.length - rest.held.published).toBeLessThanOrEqual(1)
       }),
       { numRuns: casesOf(2_000) },
     )
   })
 
-  it('publishes all but the last window of plain words', () => {
+  it('publishes plain words except for the last WINDOW units', () => {
     const text = 'word '.repeat(400)
     const [first] = stream([text])
     expect(text.length - first!.length).toBeGreaterThanOrEqual(WINDOW)
@@ -113,7 +112,7 @@ describe('release', () => {
     expect(pieces.join('')).toBe(`Here: [SECRET]. ${'And more '.repeat(60)}`)
   })
 
-  it('publishes a word that is longer than the maximum in part', () => {
+  it('publishes the beginning of a word that is longer than MAX_HELD before the word ends', () => {
     const pieces = stream(divided('x'.repeat(3 * MAX_HELD), [1_000]))
     expect(pieces.join('')).toBe('x'.repeat(3 * MAX_HELD))
     expect(pieces.filter((piece) => piece !== '').length).toBeGreaterThan(2)

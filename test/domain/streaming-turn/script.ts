@@ -13,7 +13,7 @@ import { checkWitness, witness, type Stored, type Witness } from './witness.ts'
 import { WRITER } from '../../support/writer.ts'
 import { sql } from '../../support/sql.ts'
 
-/** Text, and whether a surrogate half follows it. */
+/** A text; `half`: whether the first half of a surrogate pair follows it. */
 type Piece = { body: string; half: boolean }
 type Ending = 'commit' | 'abort' | 'expire'
 
@@ -25,10 +25,10 @@ export type Step =
   | { type: 'burst'; by: number; turn: number; pieces: Piece[]; withStarts: boolean }
   | { type: 'heartbeat'; by: number; turn: number }
   | { type: 'append'; by: number; count: number }
-  /** `after` is a fraction of the journal. */
+  /** `after`: the cursor as a fraction of the journal; null to read live events only. */
   | { type: 'join'; by: number; after: number | null; capacity: number }
   | { type: 'leave' | 'pause' | 'resume'; reader: number }
-  /** The process loses that fraction of its bus messages, until `restore`. */
+  /** The process loses this fraction of its bus messages until a `restore`. */
   | { type: 'lose'; by: number; fraction: number }
   | { type: 'restore'; by: number }
   /** A crash during a burst: the writer gets no answer, and sends the text again to another process. */

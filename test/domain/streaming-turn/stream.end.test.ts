@@ -241,14 +241,14 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     }
   })
 
-  it('by an expired lease is nobody else’s: a later commit or abort fails with StreamClosed', async () => {
+  it('by an expired lease makes a later commit or abort fail with StreamClosed', async () => {
     turnId = await open()
     await advance(LEASE + 1)
     await abortSilentTurns(one.deps)
     for (const end of [commit, abort]) await expect(end()).rejects.toThrow(StreamClosed)
   })
 
-  it('succeeds for one of two concurrent calls', async () => {
+  it('succeeds for one of a concurrent commit and abort', async () => {
     for (let round = 0; round < 10; round++) {
       turnId = await open()
       await write('x')

@@ -1,4 +1,5 @@
-// Two replicas of an agent open a turn with the same clientId: one of them writes it, and the other learns who does.
+// Two replicas of an agent open a turn with the same clientId: one of them writes it, and the other gets a Conflict
+// that names the writer.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -20,7 +21,7 @@ describe.each(backends)('a streaming turn with a clientId, on $name', (backend) 
   })
   afterAll(() => site.close())
 
-  /** A conversation, and two replicas of "bot", each with its process and its token. */
+  /** Creates a conversation, and two replicas of "bot", each with a process and a token of its own. */
   const start = async () => {
     const viewer = newViewer('ann')
     const { deps } = processes[0]!

@@ -1,4 +1,5 @@
-// The sweep of expired turns is fair by tenant, and the numbers of open turns and of participants are limited.
+// The sweep of open turns with an expired lease alternates between tenants, and the numbers of open turns and of
+// participants are limited.
 
 import type { Statement } from '../../../src/store/tenant-pool.ts'
 import { describe, expect, it, vi } from 'vitest'
@@ -96,7 +97,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     expect(await openMany(other, await other.newConversation('bot'), 1)).not.toContain(null)
   })
 
-  it('are in a conversation with a maximum number of participants, which new turns do not exceed', async () => {
+  it('and appended turns do not add participants beyond the maximum of a conversation', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bot')
     await sql(world.deps.pool).query(
@@ -115,7 +116,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     })
   })
 
-  it('are committed one at a time beside another tenant if their texts are long', async () => {
+  it('with a long text are committed one at a time while another tenant is active', async () => {
     const { activity, gates } = world.deps
     const tenant = world.tenant()
     const [long, short] = await openMany(tenant, await tenant.newConversation('bot'), 2)

@@ -1,4 +1,4 @@
-// Writing a streaming turn on a real database: the position of each delta, and the treatment of invalid ones.
+// Writing a streaming turn on a real database: the position of each delta, and the rejection of invalid deltas.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'

@@ -65,7 +65,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it.each(['ROLLING', 'HIERARCHICAL'] as const)(
-    'never needs more than a third of what it covers, and no greetings, with the policy %s',
+    'writes summaries with at most a third of the covered tokens and without greetings, with the policy %s',
     async (strategy) => {
       await updateConversation(deps, tenant.as('ada'), {
         conversationId: conversationId,
@@ -98,7 +98,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     60_000,
   )
 
-  it('cuts a reply that is too large after a sentence', async () => {
+  it('truncates a reply of the model that is too large, at the end of a sentence', async () => {
     await append(60, 20)
     const verbose = withSummarizer(world.deps, {
       ...model,
@@ -142,7 +142,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).uncovered).toEqual([])
   })
 
-  it('makes summaries of spans, and summaries of summaries, with a hierarchical policy', async () => {
+  it('writes summaries of spans, and summaries of summaries, with a hierarchical policy', async () => {
     await updateConversation(deps, tenant.as('ada'), {
       conversationId: conversationId,
       compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },

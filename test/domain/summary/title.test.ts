@@ -1,4 +1,5 @@
-// Automatic titles: when they are written, what they never replace, and who sees them.
+// Automatic titles: the times at which they are written, the titles that they never replace, and the viewers who see
+// them.
 
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'

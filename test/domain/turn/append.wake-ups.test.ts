@@ -209,7 +209,7 @@ describe.each(backends)('wake-ups on $name', (backend) => {
       expect(await pendingIn(plain)).toEqual([])
     })
 
-    it('cost nothing in a conversation without responding participants', async () => {
+    it('need no count of agent turns in a conversation without responding participants', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', agent('bot', 'NEVER'))
       const responding = async () =>
@@ -251,7 +251,7 @@ describe.each(backends)('wake-ups on $name', (backend) => {
       ])
     })
 
-    it('when the participant leaves, or responds no more', async () => {
+    it('when the participant leaves, or no longer responds', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', agent('bot'), agent('eve'), agent('max'))
       await tenant.append(conversationId, 'ann', '@bot @eve @max')
@@ -265,7 +265,7 @@ describe.each(backends)('wake-ups on $name', (backend) => {
       ])
     })
 
-    it('when the user is erased, with its settings', async () => {
+    it('when the participant is erased as a user, together with its agent settings', async () => {
       const tenant = world.tenant()
       const settings = { provider: 'echo', instructions: 'Ann lives in Bath.' }
       const conversationId = await tenant.newConversation('ann', { ...agent('bot', 'ALWAYS'), agent: settings })
@@ -283,7 +283,7 @@ describe.each(backends)('wake-ups on $name', (backend) => {
     const talk = (tenant: Tenant, conversationId: string, actor: string, to: string) =>
       tenant.append(conversationId, actor, `@${to}`, { role: 'ASSISTANT' })
 
-    it('stops waking up participants after as many turns of agents as the conversation permits', async () => {
+    it('stops waking up participants after maxAgentTurns turns of agents', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', agent('a'), agent('b'))
       await updateConversation(world.deps, tenant.as('ann'), { conversationId, maxAgentTurns: 2 })
@@ -329,7 +329,7 @@ describe.each(backends)('wake-ups on $name', (backend) => {
       expect((await kindsIn(tenant, conversationId)).slice(-2)).toEqual(['COMMITTED', 'WAKE_UPS_STOPPED'])
     })
 
-    it('tells the viewers of the turn, and nobody else', async () => {
+    it('notifies the viewers of the turn, and no others', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', agent('a'), agent('b'), 'eve')
       await updateConversation(world.deps, tenant.as('ann'), { conversationId, maxAgentTurns: 0 })

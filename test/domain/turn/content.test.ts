@@ -231,7 +231,7 @@ describe('stored parts', () => {
     [[{ type: 'toolCall', callId: 'k' }], true, []],
     [{ oops: 1 }, true, [{ type: 'text', text: 'all' }]],
     ['oops', true, [{ type: 'text', text: 'all' }]],
-  ])('%j are damaged: %s, and are read without the damage', (stored, damaged, read) => {
+  ])('%j are damaged: %s, and are read without the damaged parts', (stored, damaged, read) => {
     expect(isDamaged({ parts: stored })).toBe(damaged)
     expect(partsOf({ text: 'all', parts: stored })).toEqual(read)
   })

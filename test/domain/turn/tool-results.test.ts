@@ -1,5 +1,4 @@
-// A tool result names its call by turn and callId, and the tool of the call, whether its turn is appended, edited or
-// committed.
+// A tool result names the turn, the callId and the tool of its call, whether its turn is appended, edited or committed.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../../src/domain/context/build.ts'
@@ -68,14 +67,14 @@ describe.each(backends)('a tool result on $name', (backend) => {
     await expect(append(result('c9', 'run'))).rejects.toThrow(/which is not in the conversation/)
   })
 
-  /** The calls of the results in the stored parts of a turn, as the ids of their turns. */
+  /** Returns, for each result in the stored parts of a turn, the id of the turn with its call. */
   const callsOf = ({ parts }: Turn) =>
     ((parts ?? []) as ContentPart[]).flatMap((part) => (part.type === 'toolResult' ? [part.callTurnId] : []))
   const of = (callTurnId: string, callId = 'c1') => ({
     toolResult: { callId, name: 'search', result: null, callTurnId },
   })
 
-  /** Two agents, "bot" and "eve", make a call with the same id; the tool "hand" answers. */
+  /** Appends calls with the same id by the agents "bot" and "eve". `by` appends more turns, such as those of "hand". */
   const twoCalls = async () => {
     const { tenant, conversationId, append } = await start()
     const by = (actor: string, ...parts: PartInput[]) =>
@@ -98,7 +97,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(before)
     const [toHers, toMine] = [await by('hand', of(hers.id)), await by('hand', of(mine.id))]
     expect([callsOf(toHers), callsOf(toMine)]).toEqual([[hers.id], [mine.id]])
-    // A result that is already there does not make the other call the only one: it might be sent twice.
+    // A call that has a result stays a candidate, because the result might be sent again.
     await expect(by('hand', result('c1'))).rejects.toThrow('several turns made')
     const read = await getTurns(world.deps, tenant.as('eve'), [toHers.id, toMine.id])
     expect([toHers, toMine].map(({ id }) => callsOf(read.get(id)!))).toEqual([[hers.id], [mine.id]])
@@ -120,7 +119,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     }
   })
 
-  it('names the candidates in the view of its author only', async () => {
+  it('fails with an error that names only candidates in the view of its author', async () => {
     const { tenant, conversationId, append } = await start()
     await tenant.append(conversationId, 'ada', '', { content: null, parts: [call('c1')], audience: ['ada'] })
     const mine = await append(call('c1'))
@@ -130,7 +129,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     expect(error).toMatch(new RegExp(`one of ${hers.id}, ${mine.id}\\.$`))
   })
 
-  it('of an id that one agent uses again answers the only call without a result', async () => {
+  it('for an id that one agent used twice answers the only call without a result', async () => {
     const { append } = await start()
     const [first, again] = [await append(call('c1')), await append(call('c1'))]
     await expect(append(result('c1'))).rejects.toThrow(`one of ${again.id}, ${first.id}.`)
@@ -141,7 +140,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     await expect(append(result('c1', 'other'))).rejects.toThrow(/calls "run" or "search"/)
   })
 
-  it('names no turn without such a call, of another conversation, or outside the view', async () => {
+  it('is rejected if the named turn has no such call, is in another conversation, or is outside the view', async () => {
     const { tenant, viewer, conversationId, append } = await start()
     const [other, plain] = [await start(), await append({ text: 'no call' })]
     const elsewhere = await other.append(call('c1'))
@@ -176,7 +175,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     expect(callsOf(corrected)).toEqual([first.id])
   })
 
-  it('of a batch answers the call of the batch, also when part of the batch was sent before', async () => {
+  it('in a batch answers the call in the batch, even if a part of the batch was sent before', async () => {
     const { tenant, viewer, conversationId, append } = await start()
     await append(call('c1'))
     const turn = (clientId: string, part: PartInput, actor = 'bot') => ({
