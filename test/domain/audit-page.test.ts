@@ -109,7 +109,11 @@ describe.each(backends)('the audit log on $name', (backend) => {
     ['deletes line 2', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 2', { seq: 2, reason: 'MISSING' }],
     ['deletes the last line', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 4', { seq: 4, reason: 'MISSING' }],
     ['deletes line 1', 'DELETE FROM audit_line WHERE tenant = $1 AND seq = 1', { seq: 1, reason: 'MISSING' }],
-    ['changes a line', `UPDATE audit_line SET actor = 'eve' WHERE tenant = $1 AND seq = 2`, { seq: 2, reason: 'CHANGED' }],
+    [
+      'changes a line',
+      `UPDATE audit_line SET actor = 'eve' WHERE tenant = $1 AND seq = 2`,
+      { seq: 2, reason: 'CHANGED' },
+    ],
     [
       'swaps two lines',
       `UPDATE audit_line SET seq = CASE seq WHEN 2 THEN -3 ELSE -2 END WHERE tenant = $1 AND seq IN (2, 3);

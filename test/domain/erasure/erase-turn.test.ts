@@ -199,7 +199,11 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id: turnId } = await tenant.append(conversationId, 'ann', 'x', { audience: ['ann'] })
     const { id: open } = await tenant.append(conversationId, 'ann', 'y')
-    const viewerOf = (actor: string, rights: Principal['rights'], conversations: Principal['conversations'] = null) => ({
+    const viewerOf = (
+      actor: string,
+      rights: Principal['rights'],
+      conversations: Principal['conversations'] = null,
+    ) => ({
       ...tenant.as(actor),
       principal: {
         tenant: tenant.name,
@@ -217,7 +221,9 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
     )
     await expect(eraseTurn(deps, viewerOf('bob', erase), { turnId })).rejects.toThrow(NotFound)
     await expect(eraseTurn(deps, viewerOf('bob', erase), { turnId: open })).rejects.toThrow(NotAllowed)
-    await expect(eraseTurn(deps, viewerOf('ann', erase, new Set(['conv_x'])), { turnId: open })).rejects.toThrow(NotFound)
+    await expect(eraseTurn(deps, viewerOf('ann', erase, new Set(['conv_x'])), { turnId: open })).rejects.toThrow(
+      NotFound,
+    )
     expect((await eraseTurn(deps, viewerOf('owner', erase), { turnId: open })).turn.status).toBe('ERASED')
     expect((await eraseTurn(deps, viewerOf('ann', erase), { turnId })).turn.status).toBe('ERASED')
   })

@@ -138,56 +138,61 @@ describe.each(backends)('retention on $name', (backend) => {
     ).rejects.toThrow('INTEGRITY_KEY')
   })
 
-  it.each(['AUDIT_ONLY', 'EPHEMERAL'] as const)('with the setting %s removes the content of turns once they are summarised', async (retention) => {
-    const { deps } = world
-    const tenant = world.tenant()
-    const ann = tenant.as('ann')
-    const { id: conversationId } = await create(tenant, { retention })
-    const text = `The harbour is called ${CANARY}.`
-    const first = await tenant.append(conversationId, 'ann', text, { metadata: { a: CANARY }, clientId: 'k' })
-    const pinned = await tenant.append(conversationId, 'ann', 'Pinned words stay.')
-    await pinTurn(deps, ann, { turnId: pinned.id })
-    const last = await tenant.append(conversationId, 'ann', 'Not yet summarised.')
-    await vi.waitFor(
-      async () => {
-        const { rowCount } = await sql(deps.pool).query('SELECT FROM turn_vector WHERE conversation_id = $1', [
-          conversationId,
-        ])
-        expect(rowCount).toBe(3)
-      },
-      { timeout: 10_000 },
-    )
-    expect(await removeSummarizedContent(deps)).toBe(0)
-    await summarize(deps, ann, { conversationId, through: pinned.id })
-    await sql(deps.pool).query(`UPDATE summary SET content = 'A summary.' WHERE conversation_id = $1`, [conversationId])
-    await setLegalHold(deps, tenant.as('op'), { conversationId, legalHold: true })
-    expect(await removeSummarizedContent(deps)).toBe(0)
-    await setLegalHold(deps, tenant.as('op'), { conversationId, legalHold: false })
-    expect(await removeSummarizedContent(deps)).toBe(1)
-    expect(await removeSummarizedContent(deps)).toBe(0)
-    await indexTurns(deps)
-    expect(await tablesContaining(deps.pool, CANARY)).toEqual([])
+  it.each(['AUDIT_ONLY', 'EPHEMERAL'] as const)(
+    'with the setting %s removes the content of turns once they are summarised',
+    async (retention) => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const ann = tenant.as('ann')
+      const { id: conversationId } = await create(tenant, { retention })
+      const text = `The harbour is called ${CANARY}.`
+      const first = await tenant.append(conversationId, 'ann', text, { metadata: { a: CANARY }, clientId: 'k' })
+      const pinned = await tenant.append(conversationId, 'ann', 'Pinned words stay.')
+      await pinTurn(deps, ann, { turnId: pinned.id })
+      const last = await tenant.append(conversationId, 'ann', 'Not yet summarised.')
+      await vi.waitFor(
+        async () => {
+          const { rowCount } = await sql(deps.pool).query('SELECT FROM turn_vector WHERE conversation_id = $1', [
+            conversationId,
+          ])
+          expect(rowCount).toBe(3)
+        },
+        { timeout: 10_000 },
+      )
+      expect(await removeSummarizedContent(deps)).toBe(0)
+      await summarize(deps, ann, { conversationId, through: pinned.id })
+      await sql(deps.pool).query(`UPDATE summary SET content = 'A summary.' WHERE conversation_id = $1`, [
+        conversationId,
+      ])
+      await setLegalHold(deps, tenant.as('op'), { conversationId, legalHold: true })
+      expect(await removeSummarizedContent(deps)).toBe(0)
+      await setLegalHold(deps, tenant.as('op'), { conversationId, legalHold: false })
+      expect(await removeSummarizedContent(deps)).toBe(1)
+      expect(await removeSummarizedContent(deps)).toBe(0)
+      await indexTurns(deps)
+      expect(await tablesContaining(deps.pool, CANARY)).toEqual([])
 
-    const turns = await getTurns(deps, ann, [first.id, pinned.id, last.id])
-    const hash = retention === 'AUDIT_ONLY' ? contentHashOf(deps.integrityKeys!, { text, parts: null }) : null
-    expect(turns.get(first.id)).toMatchObject({
-      text: '',
-      metadata: null,
-      removedAt: expect.any(Date),
-      contentHash: hash,
-    })
-    expect([turns.get(pinned.id)!.text, turns.get(last.id)!.text]).toEqual([
-      'Pinned words stay.',
-      'Not yet summarised.',
-    ])
-    const { events } = await readEvents(deps, tenant.name, conversationId, 0, 100)
-    const replayed = events.find((event) => event.type === 'TurnAppended' && event.turn.id === first.id)
-    expect(replayed).toMatchObject({ turn: { text: '', contentHash: hash } })
-    const { rows } = await sql(deps.pool).query('SELECT root_seq FROM turn_vector WHERE conversation_id = $1', [
-      conversationId,
-    ])
-    expect(rows).toHaveLength(2)
-    const edit = { turnId: first.id, turn: { role: 'USER' as const, content: 'x' } }
-    await expect(supersedeTurn(deps, ann, edit)).rejects.toThrow(Conflict)
-  })
+      const turns = await getTurns(deps, ann, [first.id, pinned.id, last.id])
+      const hash = retention === 'AUDIT_ONLY' ? contentHashOf(deps.integrityKeys!, { text, parts: null }) : null
+      expect(turns.get(first.id)).toMatchObject({
+        text: '',
+        metadata: null,
+        removedAt: expect.any(Date),
+        contentHash: hash,
+      })
+      expect([turns.get(pinned.id)!.text, turns.get(last.id)!.text]).toEqual([
+        'Pinned words stay.',
+        'Not yet summarised.',
+      ])
+      const { events } = await readEvents(deps, tenant.name, conversationId, 0, 100)
+      const replayed = events.find((event) => event.type === 'TurnAppended' && event.turn.id === first.id)
+      expect(replayed).toMatchObject({ turn: { text: '', contentHash: hash } })
+      const { rows } = await sql(deps.pool).query('SELECT root_seq FROM turn_vector WHERE conversation_id = $1', [
+        conversationId,
+      ])
+      expect(rows).toHaveLength(2)
+      const edit = { turnId: first.id, turn: { role: 'USER' as const, content: 'x' } }
+      await expect(supersedeTurn(deps, ann, edit)).rejects.toThrow(Conflict)
+    },
+  )
 })
