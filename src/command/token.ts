@@ -76,25 +76,28 @@ type Deps = Parameters<typeof createApiKey>[0] & Parameters<typeof getApiKeys>[0
 type Output = { lines: string[]; json: unknown }
 
 /** Returns the properties of a key that --json prints. */
-const jsonOf = ({ id, name, actor, kind, rights, conversations, version, ...times }: ApiKey) => {
+const asJson = ({ id, name, actor, kind, rights, conversations, version, ...times }: ApiKey) => {
   const { createdAt, expiresAt, revokedAt, lastUsedAt } = times
   return { id, name, actor, kind, rights, conversations, version, createdAt, expiresAt, revokedAt, lastUsedAt }
 }
 
 /** Returns the date and time in UTC, to the minute. */
-const timeOf = (date: Date | null, otherwise: string) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? otherwise
+const time = (date: Date | null, otherwise: string) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? otherwise
 
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {
-  if (revokedAt) return `revoked ${timeOf(revokedAt, '')}`
-  return expiresAt ? `${expiresAt.getTime() <= Date.now() ? 'expired' : 'expires'} ${timeOf(expiresAt, '')}` : 'valid'
+  if (revokedAt) return `revoked ${time(revokedAt, '')}`
+  return expiresAt ? `${expiresAt.getTime() <= Date.now() ? 'expired' : 'expires'} ${time(expiresAt, '')}` : 'valid'
 }
 
 const lineOf = (key: ApiKey) =>
-  [key.id, key.name, key.actor, key.rights.join(','), stateOf(key), `last used ${timeOf(key.lastUsedAt, 'never')}`].join(
+  [key.id, key.name, key.actor, key.rights.join(','), stateOf(key), `last used ${time(key.lastUsedAt, 'never')}`].join(
     '  ',
   )
 
-const issued = ({ apiKey, token }: IssuedApiKey): Output => ({ lines: [token], json: { apiKey: jsonOf(apiKey), token } })
+const issued = ({ apiKey, token }: IssuedApiKey): Output => ({
+  lines: [token],
+  json: { apiKey: asJson(apiKey), token },
+})
 
 async function create(deps: Deps, viewer: { tenant: string; actor: string }, options: Options): Promise<Output> {
   const { actor, rights, name = actor, kind, conversation, days } = options
@@ -120,7 +123,7 @@ async function list(deps: Deps, viewer: { tenant: string; actor: string }): Prom
     keys.push(...page.items)
     after = page.items.length > 0 ? apiKeyCursor(page.items.at(-1)!) : null
   } while (page.hasNextPage)
-  return { lines: keys.length > 0 ? keys.map(lineOf) : ['There are no API keys.'], json: keys.map(jsonOf) }
+  return { lines: keys.length > 0 ? keys.map(lineOf) : ['There are no API keys.'], json: keys.map(asJson) }
 }
 
 /** Runs one command. @throws UsageError, or the errors of the verbs */
@@ -135,7 +138,7 @@ async function runCommand(deps: Deps, [command, id]: string[], options: Options)
     return issued(await rotateApiKey(deps, viewer, { id: id!, expectedVersion: key.version, overlapSeconds }))
   }
   const key = await revokeApiKey(deps, viewer, { id: id! })
-  return { lines: [lineOf(key)], json: jsonOf(key) }
+  return { lines: [lineOf(key)], json: asJson(key) }
 }
 
 /** Checks the arguments. @throws UsageError */
