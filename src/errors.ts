@@ -81,9 +81,10 @@ export class QuotaExceeded extends DomainError {
   readonly limit: number
   readonly used: number
   readonly resetsAt: Date
-  constructor(whose: string, { limit, used }: { limit: number; used: number }, resetsAt: Date) {
+  /** @param subject the participant or the tenant, at the beginning of the message */
+  constructor(subject: string, { limit, used }: { limit: number; used: number }, resetsAt: Date) {
     super(
-      `${whose} has used ${used} of ${limit} tokens of today. `
+      `${subject} has used ${used} of today's ${limit} tokens. `
         + `Wait until ${resetsAt.toISOString()}, or raise tokensPerDay.`,
     )
     this.limit = limit
@@ -93,8 +94,8 @@ export class QuotaExceeded extends DomainError {
 }
 
 /**
- * The tenant already has the maximum number of waiting requests for one kind of work, so the new one was not started.
- * The error is not a member of any result union, because any field may fail with it, even in the payload of a mutation.
+ * The tenant already has the maximum number of waiting work items of one kind, so the new one was not started. The
+ * error is not a member of any result union, because any field may fail with it, even in the payload of a mutation.
  */
 export class ServerBusy extends DomainError {
   readonly code = 'SERVER_BUSY'
@@ -111,8 +112,8 @@ export class ReadTimeout extends DomainError {
   readonly code = 'READ_TIMEOUT'
   constructor(limitMs: number) {
     super(
-      `A read of the database took longer than ${limitMs / 1000} seconds, the limit. `
-        + 'Try again, or ask for less at once.',
+      `A read of the database took longer than the limit of ${limitMs / 1000} seconds. `
+        + 'Try again, or request less at once.',
     )
   }
 }

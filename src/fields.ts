@@ -35,7 +35,7 @@ export const url = (...schemes: string[]) =>
     .string()
     .refine(
       (text) => URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1)),
-      `must be a URL that begins with ${schemes.map((s) => `${s}://`).join(' or ')}, its password percent-encoded`,
+      `must be a URL that begins with ${schemes.map((s) => `${s}://`).join(' or ')}, with a percent-encoded password`,
     )
     .optional()
 

@@ -90,7 +90,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
           ? [ADDRESS_BODY_BYTES, 'from your address']
           : []
     if (limit === undefined) return null
-    const message = `The requests ${scope} that are in progress would exceed ${limit} bytes. Try again later.`
+    const message = `The bodies of the requests in progress ${scope} would exceed ${limit} bytes. Try again later.`
     return { status: 503, code: 'SERVER_BUSY', message, retryAfter: 1 }
   }
 

@@ -229,7 +229,7 @@ const RESOURCES: Definition[] = [
   {
     name: 'colloquy_gate_waiting',
     type: 'gauge',
-    help: "Requests that wait because of their tenant's limit. `gate`: the kind of work.",
+    help: "Work items that wait because of their tenant's limit. `gate`: the kind of work.",
     labels: ['gate'],
     read: ({ deps }) =>
       by(

@@ -161,7 +161,7 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
   }
   const receive = (message: string) => changed(JSON.parse(message) as string)
   const subscribed = deps.bus.subscribe(API_KEY_TOPIC, receive).catch((err: unknown) => {
-    deps.log.error({ err }, 'changes of API keys are not received, and take effect some seconds later')
+    deps.log.error({ err }, 'changes of API keys are not received from the bus and take effect after some seconds')
     return async () => {}
   })
   const stopListening = deps.bus.onRestored(() => changed(null))

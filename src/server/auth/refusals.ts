@@ -31,10 +31,10 @@ export const unavailable = (message: string): Refusal => ({ status: 503, code: '
 
 const forbidden = (message: string): Refusal => ({ status: 403, code: 'FORBIDDEN', message })
 
-export const OTHER_TENANT = forbidden('x-tenant names another tenant than the one of your token. Leave it out.')
+export const OTHER_TENANT = forbidden('x-tenant differs from the tenant of your token. Omit x-tenant.')
 export const OTHER_ACTOR = forbidden(
-  'x-actor names another actor than the one of your token. Leave it out; to act as another actor, pass `as`.',
+  'x-actor differs from the actor of your token. Omit x-actor; to act as another actor, pass `as`.',
 )
 export const OTHER_PRINCIPAL = forbidden(
-  'The new token is of another tenant, actor or kind, or permits less than the first one. Open another socket.',
+  'The new token has another tenant, actor or kind, or fewer rights than the first one. Open another socket.',
 )
