@@ -1,4 +1,4 @@
-// Returns the memory that a thread used only while it started to the operating system.
+// Frees the memory that a thread used only during its start.
 
 /** Time after which the start of a thread no longer allocates memory, ms. */
 const STARTED_MS = 10_000

@@ -11,7 +11,7 @@ import { freeMemoryAfterStart } from './free-memory.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
 import type { Measured } from './server/metrics.ts'
 
-/** Time after SHUTDOWN_SECONDS after which the process exits even if it has not stopped, ms. */
+/** Time that the process may need to stop in addition to SHUTDOWN_SECONDS, ms. After that, it exits. */
 const FORCED_EXIT_MS = 2_000
 
 /** Starts the metrics server. Returns null if METRICS_PORT is not set. */

@@ -59,8 +59,8 @@ export function reduceInbox(state: InboxState, action: InboxAction): InboxState 
 }
 
 /**
- * Creates the live list of the actor's conversations. The list is read on each new connection; events that arrive while
- * it is read are applied afterwards.
+ * Creates the live list of the actor's conversations. The list is read on each new connection. Events that arrive while
+ * it is read are applied immediately, and again to the list that was read.
  */
 export function createInbox(connection: Connection): Live<InboxState> {
   return createLive<InboxState, InboxAction>(EMPTY_INBOX, reduceInbox, async ({ apply }, signal) => {

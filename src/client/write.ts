@@ -22,7 +22,7 @@ export type WriteOptions = AnsweringOptions
     reasoning?: boolean
     /** Called when the turn is open, before its first text. */
     onOpen?(turn: Turn): void
-    /** Time without text after which a heartbeat renews the lease of the turn, ms. Defaults to 8,000. */
+    /** Interval of heartbeats, which renew the turn's lease while no text is being sent, ms. Defaults to 8,000. */
     heartbeatMs?: number
   }
 

@@ -23,7 +23,7 @@ export type ServiceSettings = {
 }
 
 /**
- * Creates the services, and adds a cleanup step for each. `embedder` is the selected embedder.
+ * Creates these objects, and adds a cleanup step for each. `embedder` is the selected embedder.
  * @throws TypeError for invalid names of chat providers
  */
 export async function createServices(

@@ -88,9 +88,9 @@ mutation Append {
 # 4. Stream a turn as the agent scout: run Open,
 # Write (several times), and Commit. The button
 # asks which one to run. This page replaces an
-# empty turnId with the turn that Open returned.
-# Write within 30 s: otherwise, the server aborts
-# the turn.
+# empty turnId with the id of the turn that Open
+# returned. Run Write within 30 s, or the server
+# aborts the turn.
 mutation Open($writerToken: String!) {
   openTurn(input: {
     conversationKey: "welcome"

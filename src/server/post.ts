@@ -3,8 +3,8 @@
 // formats every result that has errors, extensions or no data.
 //
 // FAST_POST=1 answers 3.3 times as many requests per second as FAST_POST=0 for one conversation with 4 fields, 1.6
-// times as many for appendTurn, and 1.6 times as many for a page of 50 turns. The processor time per request is lower by
-// the factors 2.9, 1.9 and 1.4. Measured by `npm run bench -- fast-post`.
+// times as many for appendTurn, and 1.6 times as many for a page of 50 turns. The processor time per request is lower
+// by the factors 2.9, 1.9 and 1.4. Measured by `npm run bench -- fast-post`.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -104,7 +104,8 @@ export type PostServices = {
 
 /**
  * Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length.
- * @param leave called at the end of the operation; on the fast path, also if the client has disconnected before
+ * @param leave called at the end of the operation, or when the client disconnects before. While the fast path executes
+ * an operation, a disconnection does not stop it; `leave` is then called at the end of the execution.
  */
 export function answerPost(
   { yoga, documents, mask, gates, streams, isFast }: PostServices,

@@ -102,7 +102,7 @@ export type Calls = {
   close(): void
 }
 
-/** @param provider the port and the provider's name, for the error after close */
+/** Creates the calls of one provider. `provider` has its port and name, for the error after close. */
 export function createCalls(
   { baseUrl, apiKey }: Endpoint,
   provider: { port: string; name: string },

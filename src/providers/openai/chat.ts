@@ -88,8 +88,8 @@ export function createChat(
 }
 
 /**
- * Splits items into requests, in order. A request has at most `maxItems` items and `maxUnits` units; an item with more
- * units than that gets a request of its own.
+ * Splits items into requests, in order. A request has at most `maxItems` items and `maxUnits` units. An item with more
+ * than `maxUnits` units gets its own request.
  */
 export function requestsOf<T>(
   items: Iterable<T>,

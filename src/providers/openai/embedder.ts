@@ -26,7 +26,8 @@ const REQUEST_TEXTS = 128
 const REQUEST_BYTES = 256 * 1024
 const TEXT_BYTES = 8_191
 /**
- * Minimum UTF-16 units to which a text is cut. If the server rejects a text that cannot be cut further, the call fails.
+ * Minimum length to which a text is cut, in UTF-16 units. If the server rejects a text that cannot be cut further, the
+ * call fails.
  */
 const MIN_CUT_UNITS = 128
 

@@ -39,7 +39,7 @@ export interface ProviderFilePart {
   fileName?: string | null
 }
 
-/** The sources of a message, for adapters that cite them. It is not sent to models. */
+/** The sources of a message, for adapters that cite them. This part is not sent to models. */
 export interface ProviderSourcesPart {
   type: 'sources'
   /** Ids of turns, facts, a summary, or the users of profiles, in the order of the message. */
@@ -84,7 +84,7 @@ export interface ProviderCallMetadata {
 
 export interface ProviderCallParams {
   messages: ProviderMessage[]
-  /** Default: none. */
+  /** Tools that the model may call. Default: none. */
   tools?: ProviderToolDefinition[]
   /** "auto", "none", "required", or `{ name }` for one tool. Default: "auto". */
   toolChoice?: unknown
@@ -100,7 +100,7 @@ export interface ProviderCallParams {
 export interface ProviderTokenUsage {
   inputTokens: number
   outputTokens: number
-  /** Default: the sum of both. */
+  /** Total number of tokens. Default: the sum of both counts. */
   totalTokens?: number
 }
 

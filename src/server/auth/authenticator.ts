@@ -52,7 +52,7 @@ export type Authenticator = {
   /** Whether clients must authenticate. */
   readonly isRequired: boolean
   /**
-   * Returns the identity, or the refusal of the request; a promise unless the token was verified recently.
+   * Returns the identity, or the refusal of the request. Returns a promise only if the token must be verified.
    * @param token null if the client sent none; empty if it sent other credentials
    * @param names the names that the client sent, which must agree with the token
    */

@@ -23,7 +23,7 @@ async function save(path: string, token: string): Promise<void> {
 /**
  * Creates a key with all rights and writes its token to the file, unless the tenant has a key. If several processes
  * start at once, only one creates a key. If the file cannot be written, no key is created.
- * @throws Error that names the file, if it cannot be written
+ * @throws FirstKeyError if the file cannot be written
  */
 export async function writeFirstKey(deps: Deps, path: string): Promise<void> {
   const key = await createFirstApiKey(deps, FIRST, (token) =>

@@ -33,6 +33,7 @@ export const RECHECK_MS = 2_000
 type Group = { credential: Credential; expiresAt: Date | null; timer: NodeJS.Timeout | undefined; watchers: Set<OnEnd> }
 
 /**
+ * Creates the groups of sessions.
  * @param verify verifies a key again; if it rejects, the sessions of the key continue
  * @param expired the refusal with which the sessions of an expired token end
  */
