@@ -22,7 +22,7 @@ export type FactEmbedding = {
   /** Schedules a batch. Call it after a transaction that may have written facts. */
   nudge(): void
   start(): void
-  /** Aborts the running batch; its facts are embedded after the next start. */
+  /** Aborts the running batch. Another process, or this one after a restart, embeds its facts. */
   stop(): Promise<void>
 }
 
