@@ -10,7 +10,7 @@ export type ChainEnd = { seq: number; hash: string }
 /** The values of a line, without its hash. */
 export type UnhashedLine = Omit<AuditLineRow, 'hash'>
 
-/** Returns the text of a line that is hashed. */
+/** Returns the text from which the hash of a line is computed. */
 const canonical = ({
   tenant,
   seq,

@@ -4,9 +4,9 @@
 
 import type { AuditRecord } from './line.ts'
 
-/** Maximum number of lines for one tenant at once, in one process. */
+/** Maximum number of lines in a burst of records of one tenant, in one process. */
 export const BURST_LINES = 100
-/** Maximum average number of lines per second for one tenant, in one process. */
+/** Average number of lines per second that records of one tenant may cause, in one process. */
 export const LINES_PER_SECOND = 1
 /**
  * Maximum number of tenants with recent records: those whose credit is below BURST_LINES. Records of further tenants

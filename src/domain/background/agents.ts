@@ -1,5 +1,5 @@
-// Defines the background work that runs agents. There is one job for each agent in a conversation that has due
-// wake-ups. A wake-up is a request to an agent to answer one turn.
+// Defines the background work that runs agents. There is one job per conversation and agent with due wake-ups.
+// A wake-up is a request to an agent to answer one turn.
 
 import { partsOfKey, readDueAgents, readDueAgentsAmong } from '../../store/sql/wake-up/due-wake-ups.ts'
 import { repeat, type Work } from '../job/worker.ts'

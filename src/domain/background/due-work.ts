@@ -9,7 +9,7 @@ import { reconcileDue } from '../fact/reconcile-facts.ts'
 import { refreshProfileDue } from '../profile/refresh.ts'
 
 export type DueWork = {
-  /** Extracts facts from the oldest `n` turns without fact extraction so far. @throws ProviderFailed */
+  /** Extracts facts from the oldest `n` turns from which none were extracted yet. @throws ProviderFailed */
   extractNext(
     deps: BackgroundDeps,
     tenant: string,

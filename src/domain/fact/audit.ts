@@ -31,7 +31,7 @@ export type MemoryAudit = {
   exactDuplicatesSkipped: number
   /** `exactDuplicatesSkipped`, divided by the sum of it, `activeFacts` and `supersededFacts`. */
   exactDuplicateRate: number | null
-  /** Share of the compared facts that duplicate another compared fact in other words (see same.ts). */
+  /** Share of the compared facts that duplicate another compared fact in different words (see same.ts). */
   nearDuplicateRate: number | null
   /** Number of compared facts that a reconciliation would supersede as contradicted, plus the disputed pairs. */
   openContradictions: number

@@ -36,8 +36,8 @@ const SWEEP_MS = 10_000
 const BATCH_TIMEOUT_MS = 10_000
 
 /**
- * Embeds the given facts that need vectors, and marks all given facts as processed by the embedder. Skips marking facts
- * that another transaction has locked. Returns the number of marked facts, and the object vectors of the facts that it
+ * Embeds the given facts that need vectors, and marks all given facts as processed by the embedder, except facts that
+ * another transaction has locked. Returns the number of marked facts, and the object vectors of the facts that it
  * embedded, marked or not. If only one of a fact's two texts could be embedded, the other vector is all zeros.
  */
 async function embedBatch(
@@ -102,9 +102,9 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
 
 /**
  * Embeds those of the given facts in scope that have no vectors yet. Returns the object vectors of the facts, by id. A
- * vector is all zeros if only the fact's sentence could be embedded. The map excludes facts without vectors: those that
- * were deleted or superseded first, and those that the embedder could not embed. Do not call it inside a transaction,
- * because it uses a connection of its own.
+ * vector is all zeros if only the fact's sentence could be embedded. The map excludes facts without vectors: deleted
+ * facts, superseded facts, and facts that the embedder could not embed. Do not call it inside a transaction, because it
+ * uses a connection of its own.
  */
 export async function embedFacts(
   platform: EmbeddingPlatform,

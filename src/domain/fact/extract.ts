@@ -130,9 +130,10 @@ function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): b
 }
 
 /**
- * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for fewer
- * viewers. Otherwise an agent that repeats its context would duplicate facts and make superseded facts active again.
- * Compares an agent's statement about itself with the facts about all participants, as if the subjects were equal.
+ * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in different words or for
+ * fewer viewers. Otherwise an agent that repeats its context would duplicate facts and make superseded facts active
+ * again. Compares an agent's statement about itself with the facts about all participants, as if the subjects were
+ * equal.
  */
 async function withoutRepetitions(
   { db }: FactDeps,

@@ -1,5 +1,5 @@
-// The result of recording or extracting facts, as the viewer sees it. A fact that was already stored counts as new to a
-// viewer who did not see it, so that no count reveals hidden facts.
+// Builds the result of recording or extracting facts, as the viewer sees it. A fact that was already stored counts as
+// new to a viewer who did not see it, so that no count reveals hidden facts.
 
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'

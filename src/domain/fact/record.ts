@@ -69,7 +69,7 @@ async function findSourceTurns(
     const turn = turns.get(sourceTurnId)
     if (!turn) throw new NotFound('turn', sourceTurnId)
     if (conversationId !== null && turn.conversationId !== conversationId) {
-      throw InvalidInput.at(`facts.${i}.sourceTurnId`, 'is not in that conversation')
+      throw InvalidInput.at(`facts.${i}.sourceTurnId`, 'is a turn of another conversation')
     }
   }
   return new Map(

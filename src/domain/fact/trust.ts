@@ -4,7 +4,7 @@
 
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 
-/** Returns the participant kind that a turn's role implies. Null for USER and SYSTEM, which any kind may use. */
+/** Returns the participant kind that a turn's role implies. Null for USER and SYSTEM, which imply no kind. */
 export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): ParticipantKind | null =>
   role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
 

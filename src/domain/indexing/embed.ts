@@ -40,8 +40,8 @@ const CLAIM = 64
 /** Maximum number of conversations that one search finds. */
 const FIND = 10_000
 /**
- * Milliseconds until the worker retries to claim a conversation that another process has claimed, because that process
- * may miss the newest turns.
+ * Milliseconds after which the worker tries again to claim a conversation that another process had claimed, because
+ * that process may miss the newest turns.
  */
 const BUSY_MS = 300
 
@@ -69,7 +69,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       mustSearch = true
     },
     isEmpty: () => nudged.size + found.length + claimed.length === 0 && !mustSearch,
-    /** Claims and returns the conversations to read next. Retries claims of other processes after BUSY_MS. */
+    /** Claims and returns the conversations to read next. After BUSY_MS, retries those claimed by other processes. */
     async claim(): Promise<readonly string[]> {
       if (mustSearch && nudged.size + claimed.length + found.length === 0) {
         found = await findConversationsBehind(pool, embedder, FIND)

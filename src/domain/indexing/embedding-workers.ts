@@ -5,7 +5,7 @@ import type { Platform } from '../platform.ts'
 import { startEmbeddingWorker, type EmbeddingWorker } from './embed.ts'
 
 export type EmbeddingWorkers = {
-  /** Starts workers for those of the embedders that have none, and stops the workers of all other embedders. */
+  /** Starts a worker for each of the embedders that has none, and stops the workers of all other embedders. */
   keep(embedders: ReadonlySet<Embedder>): Promise<void>
   /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void

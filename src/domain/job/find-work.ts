@@ -1,6 +1,6 @@
-// Finds due work and queues jobs for it. Checks a conversation shortly after it gets new journal entries. A sweep every
-// SWEEP_MS checks all conversations and users, in case a notification was lost. A job that several processes send is
-// queued once.
+// Finds due work and queues jobs for it. Checks a conversation shortly after entries are appended to its journal. A
+// sweep every SWEEP_MS checks all conversations and users, in case a notification was lost. A job that several
+// processes send is queued once.
 
 import type { JobQueue, Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'

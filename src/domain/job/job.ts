@@ -13,15 +13,15 @@ import { QUEUES, type JobName } from './worker.ts'
 export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
 /**
- * A job for a conversation, a user or an agent of a conversation. `conversationId` is null for a job for a user,
- * `userId` for any other job.
+ * A job for a conversation, a user or an agent of a conversation. `conversationId` is null for a job for a user;
+ * `userId` is null for all other jobs.
  */
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 /** The kinds of jobs, by queue name. */
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
 
-/** The subject of each kind of job. The key of a job is the subject's id; an agent's is described at AGENT_QUEUE. */
+/** The subject of each kind of job. The key of a job is the id of its subject. AGENT_QUEUE describes keys of agents. */
 const SUBJECTS: Record<JobName, 'conversation' | 'user' | 'agent'> = {
   COMPACT: 'conversation',
   WRITE_TITLE: 'conversation',

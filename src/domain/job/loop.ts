@@ -50,7 +50,7 @@ export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: Lo
   let wake = () => {}
   let failures = 0
 
-  /** Sleeps for `ms` milliseconds (null: no limit), or until the loop stops. */
+  /** Sleeps for `ms` milliseconds (null: no limit) or until the loop stops; with `untilNudged`, also until a nudge. */
   const sleep = (ms: number | null, { untilNudged = false } = {}) =>
     new Promise<void>((resolve) => {
       if (signal.aborted) return resolve()

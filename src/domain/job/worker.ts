@@ -48,7 +48,7 @@ export type Work<Key> = {
   due(after: Subject | null, limit: number): Promise<Subject[]>
   /** Returns the subjects with due work among the given users, or in the given conversations. */
   dueAmong(keys: readonly Key[]): Promise<Subject[]>
-  /** Returns the id of the subject's conversation. Absent if the key of the subject is this id, or for users. */
+  /** Returns the id of the subject's conversation. Absent for users, and for subjects whose key is this id. */
   conversationOf?(subject: Subject): string
   /** Does the due work of the subject and returns the number of steps. Overlapping runs never repeat a step. */
   run(subject: Subject, halt: Halt): Promise<number>

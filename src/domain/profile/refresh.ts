@@ -126,7 +126,7 @@ async function refresh(
     const tokenCount = await deps.tokens.count(newProfile.content)
     const read = new Map(active.map((fact) => [fact.id, fact]))
     const before = new Set(previous?.claims)
-    // The previous profile's facts beyond the limit were not read: they stay claims if they were.
+    // Facts of the previous profile beyond the limit were not read. They stay claims if they were claims before.
     const claims = madeOf.filter((id) => (read.has(id) ? claimantOf(read.get(id)!) !== null : before.has(id)))
     const result = await withTransaction(deps.db, tenant, async (tx) => {
       // Lock order: facts before the user's progress; see count-user-turns.ts.

@@ -10,7 +10,7 @@ const B = 0.75
 
 /** Number of neighbouring turns on each side whose words count towards the score of a turn. */
 export const REACH = 3
-/** Returns the weight of the words of a neighbour at this distance in turns: 1 at 0, 1/2 at 1, 1/3 at 2 and so on. */
+/** Returns the weight of a turn's words by its distance from the scored turn, in turns: 1, 1/2, 1/3 and so on. */
 export const weightAt = (distance: number) => 1 / (1 + distance)
 
 /** Occurrences of each query term in a text, by the term's index. Terms that do not occur may be absent. */
@@ -31,8 +31,8 @@ export const inverseDocumentFrequencies = ({ texts, documentFrequencies }: Stati
   documentFrequencies.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
 
 /**
- * Returns the length normalisation of a text. Both lengths are numbers of terms; either both include neighbours or
- * none.
+ * Returns the length normalisation of a text. Both lengths are numbers of terms. Either both or neither include
+ * the neighbours.
  */
 export const normOf = (length: number, averageLength: number): number => K1 * (1 - B + (B * length) / averageLength)
 

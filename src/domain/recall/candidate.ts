@@ -10,7 +10,10 @@ import { sessionsOf, turnAtPlace, type Sequence, type Sessions } from './sequenc
 
 /** Number of turns on each side, in the same session, whose words count as words of a turn's session. */
 export const SESSION_REACH = 20
-/** Weight of each adjacent turn in `similarityWithNeighbours`; the turn itself has 1. Short turns mean little alone. */
+/**
+ * Weight of each adjacent turn in `similarityWithNeighbours`; the turn itself has 1. Neighbours count, because a short
+ * turn has little meaning alone.
+ */
 const NEIGHBOUR_WEIGHT = 0.5
 
 /** Returns the statistics of a scope that was read completely. `terms` is the number of query terms. */
@@ -80,7 +83,7 @@ export type TurnSearch = {
   idf: readonly number[]
   /** Average number of terms of the turns that contain a query term, without their neighbours. */
   averageLength: number
-  /** Returns whether the query names the actor of a conversation. */
+  /** Returns whether the query names this actor of the conversation. */
   namesActor(conversationId: string, actor: string): boolean
 }
 

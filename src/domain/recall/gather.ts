@@ -18,7 +18,7 @@ import { searchInMemory } from './words-in-memory.ts'
 const WHOLE_TURNS = 5_000
 /** Maximum number of public turns in a scope that is read completely if its indexes are in memory. */
 const PREPARED_TURNS = 15_000
-/** Both limits; parameters in tests. */
+/** The default of both limits. */
 const LIMITS = { whole: WHOLE_TURNS, prepared: PREPARED_TURNS }
 /**
  * Maximum number of journal entries in such a scope, as a multiple of its maximum number of public turns. This bounds
@@ -106,7 +106,8 @@ async function gatherLarge(
 }
 
 /**
- * Searches in memory if the words of the scope and all values that the filter compares are there, or in the database.
+ * Searches in memory if the words of the scope are cached and the filter compares only values that are in memory.
+ * Otherwise, searches in the database.
  */
 async function searchWords(
   deps: GatherDeps,

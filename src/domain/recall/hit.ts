@@ -28,7 +28,8 @@ export type RecallHit = {
 }
 
 /**
- * Returns the read of the turns of hits and of their neighbours, of which ranking knows only index entries; or null.
+ * Returns the read of the turns of hits and of their neighbours, because ranking has read only index entries. Null if
+ * there are no turns to read.
  */
 export function turnsOfHitsRead(viewer: Viewer, chosen: readonly ChosenMemory[]): Read<Turn[]> | null {
   const versions = new Map(

@@ -10,11 +10,11 @@ import { updated, type TurnIndex } from './turn-index.ts'
 /** Maximum size of the cache, in bytes: about 100,000 turns of twelve words with vectors of 100 components. */
 const MAX_BYTES = 64 * 1024 * 1024
 /**
- * Milliseconds after which an index that no recall used is dropped. An index contains names and vectors. Hence erased
- * ones leave the memory of the process within this time, even if it does not search the conversation again.
+ * Milliseconds after which an index that no recall used is dropped. An index contains names and vectors, which may
+ * be erased. They then leave the memory of the process within this time, even if it does not search them again.
  */
 const UNUSED_MS = 60_000
-/** Estimated size of the version of a turn for one journal entry, without its vector, in bytes. */
+/** Estimated size of an index per journal entry, without vectors, in bytes. */
 const ENTRY_BYTES = 250
 /** Maximum number of larger scopes whose last recall is remembered. */
 const MAX_RECALLED = 1_000

@@ -81,8 +81,7 @@ export const identityOf = ({ candidate }: RankedMemory): string =>
 
 /**
  * Chooses the best `k` hits that fit into `maxTokens` together with their neighbours, at most `reach` on each side. A
- * turn that is returned twice counts once. `isMore` is true if a hit was not chosen that fits as the first hit of a
- * page.
+ * turn that is returned twice counts once. `isMore` is true if a further hit would fit as the first hit of a page.
  */
 export function choose(
   ranked: Iterable<RankedMemory>,

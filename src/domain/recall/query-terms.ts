@@ -1,9 +1,9 @@
-// Extracts the terms of a query, and selects the terms to search a large scope for.
+// Extracts the terms of a query, and selects the terms by which a large scope is searched.
 
 import { hashTerm } from '../../text/term-hash.ts'
 import { terms } from '../../text/words.ts'
 
-/** Maximum number of distinct terms to search for. Further terms of the query are ignored. */
+/** Maximum number of distinct terms of a query. Further terms are ignored. */
 const MAX_TERMS = 32
 
 /** Index of each query term, by the term's hash (term-hash.ts). */
@@ -21,8 +21,8 @@ const COMMON_SHARE = 0.1
 export const MAX_POSTINGS = 10_000
 
 /**
- * Returns the indexes of the terms to search a large scope for, ascending: those that occur and are not common, or all
- * that occur if all of them are common.
+ * Returns the indexes of the terms by which a large scope is searched, ascending: the terms that occur and are not
+ * common. If all terms that occur are common, returns all of them.
  * @param frequencies number of turns that contain each term @param turns number of turns in the scope
  */
 export function termsToSearch(frequencies: readonly number[], turns: number): number[] {

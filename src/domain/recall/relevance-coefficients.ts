@@ -17,7 +17,8 @@ export type RelevanceCoefficients = {
 }
 
 /**
- * `vectors` applies if any candidate has a similarity, and was fitted with the embedder `static`. `words` otherwise.
+ * `vectors` applies if any candidate has a similarity, and was fitted with the embedder `static`. `words` applies
+ * otherwise.
  */
 export const COEFFICIENTS: Record<'vectors' | 'words', RelevanceCoefficients> = {
   vectors: { intercept: -2.17, share: 0.97, own: 1.36, session: 0.81, score: 0.56, echo: -0.67 },

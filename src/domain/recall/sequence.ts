@@ -51,7 +51,10 @@ export class MatchCollector {
   }
 }
 
-/** Converts counts by text to matches by term; the places are the texts' indexes. @param texts @param terms numbers */
+/**
+ * Converts counts by text to matches by term. The place of a match is the index of its text.
+ * @param texts number of texts @param terms number of terms
+ */
 export function matchesOf(found: TermCounts, texts: number, terms: number): TermMatches {
   const entries = found.starts[texts]!
   const starts = new Int32Array(terms + 1)

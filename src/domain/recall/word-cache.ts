@@ -10,7 +10,7 @@ import { updated, type TurnIndex } from './turn-index.ts'
 
 /** Maximum size of the cache, in bytes: about 300,000 turns of twelve words. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Estimated size of the version of a turn for one journal entry, in bytes. */
+/** Estimated size of an index per journal entry, in bytes. */
 const ENTRY_BYTES = 200
 /** Milliseconds after which an index that no recall used is dropped, because its content may have been erased. */
 const UNUSED_MS = 60_000
