@@ -1,6 +1,6 @@
 // Maintains the stored vectors: builds the indexes of the embedder that serves searches, and deletes the vectors of
-// outdated embedders (see `isOutdated`). Any number of processes may run it; each step continues where another process
-// stopped.
+// outdated embedders (EmbedderRow.isOutdated). Any number of processes may run it; each step continues where another
+// process stopped.
 
 import {
   deleteEmbedder,
