@@ -1,4 +1,4 @@
-// Requests approvals of a round's tool calls, cancels pending approvals, and expires approvals at their time limit.
+// Requests approvals of a reply's tool calls, cancels pending approvals, and expires approvals at their time limit.
 // Each change is a journal entry. Every transaction locks the journal before any other row.
 
 import { Conflict } from '../../errors.ts'
