@@ -64,8 +64,8 @@ describe.each(backends)('a streaming turn with a clientId, on $name', (backend) 
       const { reason } = opened[1 - winner] as PromiseRejectedResult
       expect(reason).toBeInstanceOf(Conflict)
       expect(reason.message).toBe(
-        `clientId "reply-${mention}" is held by another writer: "replica-${winner}" opened turn ${id} with it and is still `
-          + 'writing. Follow that turn. If it is aborted, the clientId is free again.',
+        `clientId "reply-${mention}" is in use by another writer: "replica-${winner}" opened turn ${id} with it and is `
+          + 'still writing. Follow that turn. If it is aborted, the clientId can be used again.',
       )
       // A replica that cleans up after its Conflict cannot abort the turn of the other.
       await expect(replicas[1 - winner]!.abort(id)).rejects.toThrow(NotAllowed)
