@@ -1,5 +1,5 @@
-// One round of a run: builds the context, opens a streaming turn, calls the provider, and commits the turn with the text
-// and the tool calls of the reply. A call that fails aborts the turn, which keeps its text.
+// Writes one reply of a run: builds the context, opens a streaming turn, calls the provider, and commits the turn with
+// the text and the tool calls of the reply. If the call fails, the turn is aborted and keeps its text.
 
 import { randomBytes } from 'node:crypto'
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'

@@ -87,7 +87,7 @@ function requireValid({ tools }: ResolveDeps, run: { options: unknown }, toolNam
 }
 
 /**
- * Approves or denies a tool call. After the last decision about the calls of a reply, background work continues the run.
+ * Approves or denies a tool call. After the last decision about the calls of a reply, a job continues the run.
  * The same decision by the same actor changes nothing. The owner and administrators who see the call may decide.
  * Without a principal, any actor who sees the call may decide. The agent that made the call never may.
  * @throws InvalidInput also for arguments that do not match the schema of the tool

@@ -1,6 +1,6 @@
-// Writes the deltas of streaming turns whose text is redacted. The writer's offsets count the text as it was sent; readers'
-// offsets count the text as it is stored. Text that cannot be redacted yet is stored separately (hold-back.ts), so that
-// an acknowledged delta is durable and any process can continue the turn.
+// Writes the deltas of streaming turns whose text is redacted. The offsets of the writer count the text as it was sent;
+// those of subscribers count the text as it is stored. Text that cannot be redacted yet is stored separately
+// (hold-back.ts), so that an acknowledged delta is durable and any process can continue the turn.
 
 import { counters } from '../../counters.ts'
 import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
