@@ -1,6 +1,6 @@
 // Keeps the events of a streaming turn in memory, so that an iteration may start late or stop early.
 
-/** Every iteration, of any number, yields all events from the first one. */
+/** Any number of iterations may run at the same time. Each yields all events, from the first one. */
 export type EventLog<Event> = AsyncIterable<Event> & {
   push(event: Event): void
   /** Ends the iterations after the last event. With an error, the iterations throw it. */

@@ -23,7 +23,7 @@ export interface TextContentPart {
 
 export interface ToolCallContentPart {
   type: 'tool-call'
-  /** Links the call with its result. Addition. Default: a result answers the newest open call with its name. */
+  /** Links the call with its result. Addition. Without it, the names of call and result link them. */
   id?: string
   name: string
   arguments: unknown
@@ -107,8 +107,8 @@ export interface ListMessagesOptions {
 
 /**
  * A guarantee of a store that the document does not require. Addition.
- * - `ATOMIC_TURNS`: appendTurn also stores the messages of the turn that are not stored yet and sets `updatedAt`, in one
- *   transaction.
+ * - `ATOMIC_TURNS`: appendTurn also stores the messages of the turn that are not stored yet and sets `updatedAt`, in
+ *   one transaction.
  * - `LIMIT_IS_NEWEST`: listMessages with `limit` returns the messages that were appended last.
  */
 export type StoreGuarantee = 'ATOMIC_TURNS' | 'LIMIT_IS_NEWEST'

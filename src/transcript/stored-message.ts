@@ -31,7 +31,7 @@ export function headOf(turn: StoredTurn): MessageHead {
   }
 }
 
-/** Returns a data part with the content of a message whose texts are all blank, because a turn needs other content. */
+/** Returns a data part with the content of a message whose texts are all blank, because a turn must not be blank. */
 export const blankPart = (texts: readonly string[]): GivenPart => ({ data: { type: 'blank', texts } })
 
 /** Returns the texts of a part that blankPart created; null for any other data. */

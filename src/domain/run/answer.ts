@@ -52,7 +52,7 @@ export async function answerNext(
     if (await dropWakeUp(deps.db, tenant, attempt, step.reason)) {
       deps.log.warn(
         { ...agent, turnId, attempts, runId: run?.id, code: run?.errorCode },
-        'dropped a wake-up: its last run failed or was cancelled',
+        'dropped a wake-up without an answer',
       )
     }
     return true

@@ -17,7 +17,7 @@ export type CancelRunInput = z.input<typeof cancelRunInput>
 /**
  * Cancels a run that is running or waiting, aborts its open reply, and returns the run. Returns a run that is already
  * cancelled unchanged.
- * @throws InvalidInput @throws NotFound @throws NotAllowed by rights.ts
+ * @throws InvalidInput @throws NotFound @throws NotAllowed without a right that rights.ts requires
  * @throws Conflict if the run is COMPLETED or FAILED
  */
 export async function cancelRun(deps: RunDeps, viewer: Viewer, input: CancelRunInput): Promise<Run> {

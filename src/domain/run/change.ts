@@ -30,7 +30,7 @@ export type RunChanging = {
   event: RunEvent
   /** Changes the run only in this state; in any state if absent. */
   from?: RunState
-  /** Changes the run only if this is its holder, the id of the process's execution; null for any holder. */
+  /** Changes the run only if this is its holder, a random id of one execution of the run; null for any holder. */
   heldBy: string | null
   /** For `continue`: the new holder, and the duration of its lease, ms. */
   hold?: { holder: string; leaseMs: number }

@@ -206,7 +206,7 @@ function stoppedBy(reason: unknown, maxMs: number): Error {
   return new RunLost()
 }
 
-/** Records the failure of a run. If the database cannot be reached, the sweep ends the run after its lease. */
+/** Records the failure of a run. If this fails, the sweep ends the run when its lease expires. */
 async function end(deps: RunDeps, held: HeldRun, error: unknown): Promise<void> {
   if (error instanceof RunLost) return
   const failure = failureOf(error)

@@ -203,7 +203,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   }
 }
 
-/** Aborts the turn of a failed call. Never rejects: otherwise the sweep aborts the turn after its lease. */
+/** Aborts the turn of a failed call. Never rejects: if this fails, the sweep aborts the turn when its lease expires. */
 async function abandon(
   deps: RunDeps,
   agent: Viewer,

@@ -92,7 +92,8 @@ function requireValid({ tools }: ResolveDeps, run: { options: unknown }, toolNam
  * Without a principal, any actor who sees the call may decide. The agent that made the call never may.
  * @throws InvalidInput also for arguments that do not match the schema of the tool
  * @throws NotFound if the viewer does not see the call
- * @throws NotAllowed by rights.ts, to the agent itself, or if the viewer has left a MEMBERS conversation
+ * @throws NotAllowed without a right that rights.ts requires, to the agent itself, or if the viewer has left a MEMBERS
+ * conversation
  * @throws Conflict if a different decision was made (the message names its actor), or the approval expired or was
  * cancelled
  */

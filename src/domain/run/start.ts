@@ -53,8 +53,8 @@ export type RunTurnResult = { run: Run; turns: Turn[] }
  * at once. With `runId`, continues a run that waits for the results of tools. If a run fails after its start, the
  * function returns the FAILED run. `claimToken` is the token of the agent's claim on `replyTo`; replies use it until
  * the run waits.
- * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run @throws NotAllowed by
- * rights.ts, or if the agent cannot write to the conversation
+ * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run
+ * @throws NotAllowed without a right that rights.ts requires, or if the agent cannot write to the conversation
  * @throws Conflict if the agent is already running in the conversation, the clientId was used with other input, or the
  * run to continue does not wait for results
  * @throws QuotaExceeded @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs
@@ -77,7 +77,7 @@ export async function runTurn(
 /** A turn that the run may answer. */
 type Answered = Pick<Turn, 'id' | 'audience'>
 
-/** The turns to append. A turn without a clientId gets one that is derived from the run's. */
+/** Returns the turns to append. A turn without a clientId gets one that is derived from the clientId of the run. */
 const turnsOf = ({ turns, clientId }: ParsedRunTurn): AppendTurnsInput['turns'] =>
   ((turns ?? []) as AppendTurnsInput['turns']).map((turn, index) =>
     clientId == null || turn.clientId != null ? turn : { ...turn, clientId: `run:${clientId}:${index}` },

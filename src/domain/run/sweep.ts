@@ -1,5 +1,5 @@
-// Ends runs whose lease has expired: the process that executed them has died, or the results that they
-// wait for were not appended in time. The newest turn of a run determines its next state.
+// Changes the state of runs whose lease has expired: the process that executed them has died, or the results that they
+// wait for were not appended in time. The newest turn of a run determines whether it ends or waits.
 
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { endFailedCalls, readAbandonedCalls } from '../../store/sql/run/provider-calls.ts'
@@ -23,8 +23,8 @@ const SWEEP_BATCH = 100
 
 /**
  * The newest turn of a run. `calls` is the number of its tool calls, `openCalls` of those without a result. Of these,
- * `openToApprove` need an approval that was not requested, and `openOfServer` may be executed by the server.
- * `isDecided`: whether approvals were requested.
+ * `openToApprove` need an approval that was not requested, and `openOfServer` are answered by the server.
+ * `hasApprovals`: whether approvals were requested.
  */
 export type LastReply = {
   status: TurnStatus
@@ -32,7 +32,7 @@ export type LastReply = {
   openCalls: number
   openToApprove: number
   openOfServer: number
-  isDecided: boolean
+  hasApprovals: boolean
 }
 
 /**
@@ -44,9 +44,9 @@ export function eventAfterLoss(reply: LastReply | null): RunEvent {
   if (reply?.status !== 'COMMITTED') return 'fail'
   if (reply.calls === 0) return 'complete'
   if (reply.openCalls === 0) return 'fail'
-  if (reply.openToApprove > 0 && !reply.isDecided) return 'await-approval'
+  if (reply.openToApprove > 0 && !reply.hasApprovals) return 'await-approval'
   if (reply.openOfServer > 0) return 'fail'
-  return reply.isDecided ? 'await-approval' : 'await-tools'
+  return reply.hasApprovals ? 'await-approval' : 'await-tools'
 }
 
 type SweepDeps = StreamDeps & Pick<RunDeps, 'tools'>
@@ -60,14 +60,14 @@ async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
   const turn = await db.turn.findFirst({ where: { id: turnId }, select: { status: true } })
   if (!turn) return null
   const calls = turn.status === 'COMMITTED' ? await db.toolCall.count({ where: { turnId } }) : 0
-  const none = { openCalls: 0, openToApprove: 0, openOfServer: 0, isDecided: false }
+  const none = { openCalls: 0, openToApprove: 0, openOfServer: 0, hasApprovals: false }
   if (calls === 0) return { reply: { ...none, status: turn.status, calls }, toApprove: [] }
   const { calls: open, decisions } = await readDecidedReply(deps, run)
   const tools = offeredTools(optionsOf(run).tools, deps.tools)
-  const isDecided = decisions.size > 0
+  const hasApprovals = decisions.size > 0
   // The server has not yet appended the error of an invalid call, and the caller cannot append it: the run fails.
-  if (!isDecided && invalidCalls(open, tools).size > 0) return null
-  const toApprove = isDecided ? [] : callsToApprove(open, tools)
+  if (!hasApprovals && invalidCalls(open, tools).size > 0) return null
+  const toApprove = hasApprovals ? [] : callsToApprove(open, tools)
   const ofServer = settleCalls(open, tools, decisions).filter(({ by }) => by === 'SERVER')
   const openToApprove = toApprove.length
   const reply = {
@@ -76,7 +76,7 @@ async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
     openCalls: open.length,
     openToApprove,
     openOfServer: ofServer.length,
-    isDecided,
+    hasApprovals,
   }
   return { reply, toApprove }
 }
@@ -123,7 +123,7 @@ export async function endAbandonedCalls(deps: SweepDeps): Promise<number> {
   return runs.length
 }
 
-/** Ends the runs whose lease has expired, and returns their number. Any number of processes may run it. */
+/** Handles the runs whose lease has expired, and returns their number. Any number of processes may run it. */
 export async function endLostRuns(deps: SweepDeps): Promise<number> {
   const lost = await readLostRuns(deps.db, SWEEP_BATCH)
   const results = await Promise.allSettled(lost.map((run) => endLost(deps, run)))

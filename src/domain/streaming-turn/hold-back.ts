@@ -10,7 +10,7 @@ import { isFirstHalf } from './state.ts'
 
 /** Minimum length of the held-back text, in UTF-16 units. */
 export const WINDOW = 256
-/** Maximum length of the held-back text, in UTF-16 units. Only a long finding, such as a private key, reaches it. */
+/** Maximum length of the held-back text, in UTF-16 units, for a long finding or a long text without white space. */
 export const MAX_HELD = 16_384
 /** Length of the published text that is kept, in UTF-16 units, because many detectors read the words before a value. */
 const CONTEXT = 256
@@ -46,7 +46,7 @@ function cutOf(raw: string, published: number, limit: number, found: readonly Fo
   return published
 }
 
-/** Returns a cut for text where `cutOf` finds none: `limit`, or the end of the finding around it. */
+/** Returns a cut where `cutOf` finds none: the end of the finding around `limit`, or else `limit`. */
 function forcedCut(raw: string, limit: number, found: readonly Found[]): number {
   const around = found.find(({ start, end }) => start < limit && limit < end)
   if (around) return around.end

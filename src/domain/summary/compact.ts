@@ -45,7 +45,7 @@ const oldest = (count: number): SpanMeasure => ({
   tokens: Infinity,
 })
 
-/** Returns the policy and the turns of the first step that can cover turns, unless its strategy is NEVER; else null. */
+/** Returns the turns and the policy of the first step that can cover turns and is not NEVER; null if there is none. */
 async function firstPossible(deps: Platform, state: CompactionState, steps: readonly CompactionStep[]) {
   for (const { measure, policy } of steps) {
     const { strategy, summarizerModel } = policy
@@ -151,7 +151,7 @@ async function requireState(deps: Platform, viewer: Viewer, conversationId: stri
  * within the conversation's policy. With a policy, whose fields override those of the conversation for this call,
  * covers the oldest half repeatedly until the rest is within the policy.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or without a right that rights.ts requires
  */
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
   authorize(viewer, 'compact', input)
@@ -212,8 +212,8 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
  * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
  * @throws InvalidInput if there is nothing to summarise @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts; or if the viewer does
- * not see all turns without an audience (the error reveals nothing else about them)
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or without a right that rights.ts requires; or if
+ * the viewer does not see all turns without an audience (the error reveals nothing else about them)
  */
 export async function summarize(deps: Platform, caller: Viewer, input: SummarizeInput): Promise<Summary> {
   authorize(caller, 'summarize', input)
@@ -239,7 +239,7 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
   if (!covering) {
     throw InvalidInput.at(
       'through',
-      'there is nothing to summarise yet: only committed turns without audience are summarised, '
+      'there is nothing to summarise yet: only committed turns without an audience are summarised, '
         + 'once their tool calls have results',
     )
   }
@@ -248,6 +248,6 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
   // An edit between the two reads made the summary stale, so retry.
   const after = await requireState(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
-  // The viewer's history window was closed meanwhile.
+  // Meanwhile, the viewer has lost access to a part of the history.
   throw historyPartlyHidden()
 }

@@ -197,8 +197,8 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has
  * removed the actor.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by
- * rights.ts
+ * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or without a
+ * right that rights.ts requires
  * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was already used for different content, or
  * claimToken has no live claim on the turn to reply to
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS

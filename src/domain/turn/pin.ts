@@ -28,7 +28,7 @@ export type Pinned = {
  * Pins a turn, given by the id of any version. A turn that is already pinned does not change. The owner or an
  * administrator who sees the turn may pin it. Without a principal, any present participant who sees it may.
  * @throws InvalidInput @throws NotFound if the viewer does not see the version
- * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
+ * @throws NotAllowed if the viewer is not a present participant, or without a right that rights.ts requires
  * @throws Conflict if the turn was erased
  */
 export async function pinTurn(deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> {

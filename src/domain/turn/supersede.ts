@@ -85,7 +85,7 @@ type Older = OlderVersion & {
   metadata: Prisma.JsonValue
 }
 
-/** Reads the version to supersede, under the lock. */
+/** Reads the version to supersede. The transaction must have locked the conversation. */
 async function readOlder(tx: Tx, conversationId: string, turnId: string): Promise<Older> {
   const older = await tx.turn.findUniqueOrThrow({ where: { id_conversationId: { id: turnId, conversationId } } })
   // Prisma reads a null audience as an empty list.
@@ -261,7 +261,7 @@ export type Superseded = {
  * Keeps the older version's `replyToId`, `pinned`, `model` and `metadata` if omitted; null clears them. Other fields
  * are not kept.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed for an actor who is not the turn's author, or has left, or by rights.ts
+ * @throws NotAllowed for an actor who is not the turn's author, or has left, or without a right that rights.ts requires
  * @throws Conflict if the turn is open, erased or already superseded, retention removed its content, or the clientId
  * was used for different content
  */
