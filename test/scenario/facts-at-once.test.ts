@@ -16,7 +16,7 @@ import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
 
 /** Number of calls per caller. */
-const CALLS = isLong ? 200 : 40
+const CALLS = isLong ? 200 : 20
 /** Number of concurrent callers. */
 const CALLERS = 10
 const USERS = ['ada', 'bob']

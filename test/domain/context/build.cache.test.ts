@@ -41,7 +41,7 @@ function sharedPrefix(earlier: Context, later: Context): number {
   return tokens(earlierMessages!.slice(0, common)) / tokens(earlierMessages!.filter((message) => !recalled(message)))
 }
 
-const TURNS = isLong ? 200 : 100
+const TURNS = isLong ? 200 : 60
 
 describe('the prompt cache of a provider', () => {
   const world = useWorld(embedded)
