@@ -84,7 +84,7 @@ describe.each(backends)('a streaming turn with a clientId, on $name', (backend) 
     await expect(one.open('k', 'other-model')).rejects.toThrow(`turn ${id}, which is STREAMING, with different content`)
     const turn = { actor: 'bot', role: 'ASSISTANT' as const, content: 'x', clientId: 'k' }
     await expect(appendTurn(deps, viewer, { conversationId, turn })).rejects.toThrow(
-      'held by another writer: "replica-0"',
+      'in use by another writer: "replica-0"',
     )
     await one.write(id, 'x')
     await one.commit(id)
