@@ -14,7 +14,7 @@ import {
 import { recall } from '../../src/domain/recall/recall.ts'
 import { InvalidInput } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
-import { casesOf } from '../support/long.ts'
+import { isLong } from '../support/long.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 
 type Json = Record<string, unknown>
@@ -181,7 +181,7 @@ describe.each(backends)('a filter by metadata on $name', (backend) => {
     }
     stored.set(conversation.id, {})
     let matches = 0
-    for (let i = 0; i < casesOf(600); i++) {
+    for (let i = 0; i < (isLong ? 600 : 60); i++) {
       const filter = Array.from({ length: 1 + random(2) }, () => ({
         path: Array.from({ length: random(4) }, () => pick(keys)),
         value: value(),

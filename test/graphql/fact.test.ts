@@ -351,7 +351,7 @@ describe.each(backends)('facts on $name', (backend) => {
       const misplaced = [likes('tea', { sourceTurnId: elsewhere.id })]
       expect(await record({ conversationId, facts: misplaced })).toMatchObject({
         __typename: 'InvalidInput',
-        issues: [{ path: ['facts', '0', 'sourceTurnId'], message: 'is not in that conversation' }],
+        issues: [{ path: ['facts', '0', 'sourceTurnId'], message: 'is a turn of another conversation' }],
       })
       const facts = [likes('gin', { sourceTurnId: secret.id })]
       expect(await record({ facts }, carl)).toMatchObject({ __typename: 'NotFound' })

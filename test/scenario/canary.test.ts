@@ -45,9 +45,6 @@ const HEADERS = {
   cookie: `session=${TOKEN}`,
 }
 
-/** Number of turns after which a background job runs. Higher without LONG, because these jobs take most of the time. */
-const EVERY_N = isLong ? '1' : '4'
-
 /** A vector in a line of text: six decimal fractions in a row. */
 const VECTOR = /(?:-?0\.\d{3,}(?:e-?\d+)?,\s*){6}/
 
@@ -78,15 +75,10 @@ async function startQuotingProvider(): Promise<{ url: string; server: Server; re
   return { url: `http://127.0.0.1:${port}/v1`, server, requests: () => count }
 }
 
-/**
- * The calls of a field to send: all with LONG=2. Otherwise only the plain call of operations that need new objects for
- * each call, and without LONG a fifth of the calls of other operations, the plain call first.
- */
+/** The calls of a field to send. Operations that need new objects for each call are called once, except with LONG=2. */
 function sampleOf(field: RootField): string[][] {
   const choices = choicesOf(field)
-  if (isExhaustive) return choices
-  if (ENDING.has(field.name)) return choices.slice(0, 1)
-  return isLong ? choices : choices.filter((_, n) => n % 5 === 0)
+  return ENDING.has(field.name) && !isExhaustive ? choices.slice(0, 1) : choices
 }
 
 /** Sends every operation, and returns the names of the fields that succeeded at least once. */
@@ -219,7 +211,7 @@ async function sendGarbage({ url }: DrivenServer): Promise<void> {
 const linesWith = (text: string, markers: readonly string[]) =>
   text.split('\n').filter((line) => markers.some((each) => line.includes(each)))
 
-describe.each(backends)('no marker appears on $name,', { timeout: 300_000 }, (backend) => {
+describe.runIf(isLong).each(backends)('no marker appears on $name,', { timeout: 300_000 }, (backend) => {
   let opened: Opened | null = null
   let storage: Record<string, string>
   const redisLines: string[] = []
@@ -252,10 +244,10 @@ describe.each(backends)('no marker appears on $name,', { timeout: 300_000 }, (ba
   }
   const settings = async (): Promise<Record<string, string>> => ({
     LOG_LEVEL: 'trace',
-    FACT_EXTRACTION_EVERY_N: EVERY_N,
-    THREAD_SUMMARY_EVERY_N: EVERY_N,
-    USER_SUMMARY_EVERY_N: EVERY_N,
-    DEDUP_EVERY_N: EVERY_N,
+    FACT_EXTRACTION_EVERY_N: '1',
+    THREAD_SUMMARY_EVERY_N: '1',
+    USER_SUMMARY_EVERY_N: '1',
+    DEDUP_EVERY_N: '1',
     ...(backend.name === 'embedded' ? { DATA_DIR: await newDataDir() } : storage),
   })
 
@@ -268,26 +260,24 @@ describe.each(backends)('no marker appears on $name,', { timeout: 300_000 }, (ba
     await check(server, tokens)
   })
 
-  if (isLong) {
-    it('in the log or metrics, with providers that fail and quote the request', async () => {
-      const provider = await startQuotingProvider()
-      undo.push(() => Promise.resolve(provider.server.close()))
-      const server = await startDrivenServer({
-        ...(await settings()),
-        EMBEDDER: 'openai',
-        SUMMARIZER: 'openai',
-        EXTRACTOR: 'openai',
-        OPENAI_BASE_URL: provider.url,
-        OPENAI_API_KEY: API_KEY,
-      })
-      undo.push(() => server.stop())
-      const { tokens } = await drive(server)
-      expect(provider.requests()).toBeGreaterThan(20)
-      // Checks that failures were logged.
-      expect(server.output()).toContain('could not')
-      await check(server, tokens)
+  it('in the log or metrics, with providers that fail and quote the request', async () => {
+    const provider = await startQuotingProvider()
+    undo.push(() => Promise.resolve(provider.server.close()))
+    const server = await startDrivenServer({
+      ...(await settings()),
+      EMBEDDER: 'openai',
+      SUMMARIZER: 'openai',
+      EXTRACTOR: 'openai',
+      OPENAI_BASE_URL: provider.url,
+      OPENAI_API_KEY: API_KEY,
     })
-  }
+    undo.push(() => server.stop())
+    const { tokens } = await drive(server)
+    expect(provider.requests()).toBeGreaterThan(20)
+    // Checks that failures were logged.
+    expect(server.output()).toContain('could not')
+    await check(server, tokens)
+  })
 
   if (backend.name !== 'embedded') {
     it('in stored jobs', async () => {

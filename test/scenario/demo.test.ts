@@ -5,11 +5,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { run, type ScriptResult } from '../demo/server.ts'
 import { EDITED_TIME, LINES, SECRET } from '../demo/story.ts'
 import { backends } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
 
 /** The text in one line, because the demo wraps it. */
 const flat = (text: string) => text.replace(/\s+/g, ' ')
 
-describe.each(backends)('the demo on $name', (backend) => {
+describe.runIf(isLong).each(backends)('the demo on $name', (backend) => {
   let result: ScriptResult
   beforeAll(async () => {
     const opened = backend.name === 'embedded' ? null : await backend.open()

@@ -13,7 +13,7 @@ import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 
-const ROUNDS = isLong ? 50 : 15
+const ROUNDS = isLong ? 50 : 8
 
 const STATEMENTS = [
   'I live in Rome.',

@@ -1,5 +1,5 @@
-// Writes the audit log. An operation that changes data appends its line in its own transaction. Refusals and reads are
-// noted in memory and written together every FLUSH_MS.
+// Writes the audit log. An operation that changes data appends its line in its own transaction. Refused calls and reads
+// are collected in memory and written together within FLUSH_MS.
 
 import { insertAuditLines, lockAuditHead } from '../../store/sql/audit/audit-lines.ts'
 import type { Db, Tx } from '../../store/db.ts'
@@ -8,7 +8,7 @@ import { chain } from './chain.ts'
 import { Coalescer, type Counted } from './coalesce.ts'
 import type { AuditRecord } from './line.ts'
 
-/** Maximum time until a noted record is written, ms. A killed process loses the records that are not written yet. */
+/** Milliseconds until collected records are written. A killed process loses the records that are not written yet. */
 export const FLUSH_MS = 1_000
 
 export type AuditLog = {
@@ -17,27 +17,28 @@ export type AuditLog = {
    * ends. All records must be of one tenant.
    */
   append(tx: Tx, records: readonly AuditRecord[]): Promise<void>
-  /** Notes a record, which is written within FLUSH_MS. Equal records become one line with a count. Never throws. */
+  /** Collects a record, which is written within FLUSH_MS. Equal records become one line with a count. Never throws. */
   note(record: AuditRecord): void
-  /** Writes the noted records. */
+  /** Writes the collected records. */
   flush(): Promise<void>
-  /** Writes the noted records, and stops the timer. */
+  /** Writes the collected records, and stops the timer. */
   close(): Promise<void>
 }
 
 type AuditDeps = {
   db: Db
-  /** Key of the hashes; null for plain hashes. */
+  /** HMAC key of the line hashes; null for hashes without a key. */
   key: Buffer | null
   log: Record<'warn' | 'error', (details: object, message: string) => void>
 }
 
-/** Returns the details with sorted keys, so that equal details have equal text. */
+/** Returns the details as JSON with sorted keys, so that equal details have equal texts. */
 const canonicalDetails = (details: AuditRecord['details']): string | null =>
   details === null
     ? null
     : JSON.stringify(Object.fromEntries(Object.entries(details).sort(([a], [b]) => (a < b ? -1 : 1))))
 
+/** Appends the lines, which must be of one tenant, to the chain of that tenant. */
 async function appendCounted(tx: Tx, key: Buffer | null, counted: readonly Counted[]): Promise<void> {
   const tenant = counted[0]?.tenant
   if (tenant === undefined) return
@@ -47,12 +48,12 @@ async function appendCounted(tx: Tx, key: Buffer | null, counted: readonly Count
 }
 
 export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
-  const noted = new Coalescer()
+  const collected = new Coalescer()
   let writing = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
 
   async function write(): Promise<void> {
-    const { lines, dropped } = noted.take(performance.now())
+    const { lines, dropped } = collected.take(performance.now())
     if (dropped > 0) log.error({ dropped }, 'dropped records of the audit log: too many tenants have records to write')
     for (const counted of lines.values()) {
       try {
@@ -78,7 +79,7 @@ export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
         records.map((record) => ({ ...record, at: new Date(), count: 1 })),
       ),
     note(record) {
-      noted.add(record, performance.now())
+      collected.add(record, performance.now())
       timer ??= setTimeout(() => void flush(), FLUSH_MS).unref()
     },
     flush,

@@ -1,15 +1,16 @@
-// The hash chain of the audit log: each line's hash covers the previous line's hash and all values of the line, so that
-// verification finds removed, changed and reordered lines. Pure.
+// Computes and verifies the hash chain of the audit log. The hash of a line covers the hash of the previous line and
+// all values of the line, so that verification finds removed, changed and reordered lines. Pure.
 
 import { createHash, createHmac } from 'node:crypto'
 import type { AuditLineRow } from '../../store/sql/audit/audit-lines.ts'
 
-/** The number and the hash of the newest line of a chain; 0 and '' for an empty chain. */
+/** The sequence number and the hash of the newest line of a chain; 0 and '' for an empty chain. */
 export type ChainEnd = { seq: number; hash: string }
 
 /** The values of a line, without its hash. */
 export type UnhashedLine = Omit<AuditLineRow, 'hash'>
 
+/** Returns the text from which the hash of a line is computed. */
 const canonical = ({
   tenant,
   seq,
@@ -31,7 +32,7 @@ function hashOf(key: Buffer | null, previous: string, line: UnhashedLine): strin
   return hash.update(`${previous}\n${canonical(line)}`).digest('hex')
 }
 
-/** Returns the lines with the numbers and hashes that they have after `end`. */
+/** Continues the chain after `end`: returns the lines with their sequence numbers and hashes. */
 export function chain(
   key: Buffer | null,
   end: ChainEnd,
@@ -45,15 +46,20 @@ export function chain(
   })
 }
 
-/** The first line that breaks the chain, and why. */
+/**
+ * The sequence number of the first line that breaks the chain, and the reason. NOT_KEYED: a line without a keyed hash
+ * follows a keyed line. KEY_MISSING: the line has a keyed hash, but no key is configured.
+ */
 export type Break = { seq: number; reason: 'MISSING' | 'CHANGED' | 'NOT_KEYED' | 'KEY_MISSING' }
 
-/** The end of a verified part of the chain. `keyedFrom` is the number of its first line with a keyed hash, or null. */
+/**
+ * The end of a verified part of the chain. `keyedFrom` is the seq of its first line with a keyed hash; null for none.
+ */
 export type Verified = ChainEnd & { keyedFrom: number | null }
 
 /**
- * Verifies the lines, which follow `from`. Returns the new end of the verified part, or the first line that breaks the
- * chain. After a keyed line, all later lines must be keyed.
+ * Verifies the lines that follow `from`. Returns the new end of the verified part, or the first line that breaks the
+ * chain. All lines after a keyed line must be keyed.
  */
 export function verify(key: Buffer | null, from: Verified, lines: readonly AuditLineRow[]): Verified | Break {
   let end = from

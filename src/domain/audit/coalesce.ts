@@ -1,14 +1,17 @@
-// Collects records of the audit log between two writes. Equal records become one line with a count. Each tenant may
-// cause only a limited number of lines per second; further records become one line per outcome that only counts them.
-// So a flood of refused requests fills neither the memory nor the disk.
+// Collects records of the audit log between two writes. Equal records become one line with a count. The number of lines
+// per tenant and second is limited; the records beyond the limit become one line per outcome, which contains only their
+// number. This bounds the memory and the disk space that a flood of refused requests takes.
 
 import type { AuditRecord } from './line.ts'
 
-/** Maximum number of lines that a tenant may cause at once, in one process. */
+/** Maximum number of lines in a burst of records of one tenant, in one process. */
 export const BURST_LINES = 100
-/** Maximum number of lines per second that a tenant may cause on average, in one process. */
+/** Average number of lines per second that records of one tenant may cause, in one process. */
 export const LINES_PER_SECOND = 1
-/** Maximum number of tenants with less than full credit. Records of further tenants are dropped and counted. */
+/**
+ * Maximum number of tenants with recent records: those whose credit is below BURST_LINES. Records of further tenants
+ * are dropped and counted.
+ */
 export const MAX_TENANTS = 1_000
 /** The verb and the actor of a line that counts the records beyond the limit. */
 export const OVERFLOW = 'overflow'
@@ -16,7 +19,7 @@ export const OVERFLOW = 'overflow'
 /** A line to write: the record, the time of its first occurrence, and the number of occurrences. */
 export type Counted = AuditRecord & { at: Date; count: number }
 
-/** `credit` is the number of lines that the tenant may cause, computed at the time `since`. */
+/** `credit` is the number of further lines allowed for the tenant at the time `since`. */
 type TenantRecords = { credit: number; since: number; lines: Map<string, Counted> }
 
 const keyOf = ({ actor, actedAs, credential, verb, resources, outcome, details }: AuditRecord) =>
@@ -66,14 +69,17 @@ export class Coalescer {
     return created
   }
 
-  /** Removes and returns the lines of each tenant, oldest first, and the number of records dropped before. */
+  /**
+   * Removes and returns the lines of each tenant, oldest first, and the number of records dropped since the last call.
+   * @param now milliseconds of a monotonic clock
+   */
   take(now: number): { lines: Map<string, Counted[]>; dropped: number } {
     const lines = new Map<string, Counted[]>()
     for (const [name, tenant] of this.#tenants) {
       if (tenant.lines.size > 0) lines.set(name, [...tenant.lines.values()])
       tenant.lines = new Map()
       const { credit } = this.#tenantOf(name, now)!
-      // A tenant without an entry has full credit.
+      // A tenant that is not in the map has full credit.
       if (credit >= BURST_LINES) this.#tenants.delete(name)
     }
     const dropped = this.#dropped

@@ -1,25 +1,25 @@
-// Records for the audit log. Each states an operation, its outcome, the actor, and the objects concerned. Records
-// contain ids, numbers and names, never content.
+// Creates records for the audit log. A record contains an operation, its outcome, the actor, and the ids of the objects
+// concerned. Records contain ids, numbers and names, never content.
 
 import type { AuditOutcome } from '../../store/generated/enums.ts'
 import type { Viewer } from '../view.ts'
 
-/** Maximum number of ids in one line. For an operation on more objects, `details.resources` is their number. */
+/** Maximum number of object ids in one line. If an operation concerns more objects, `details.resources` counts them. */
 export const MAX_RESOURCES = 20
 
 /** Numbers, hashes and names of settings; never content. */
 export type AuditDetails = Readonly<Record<string, number | string | boolean>>
 
-/** The values of a line that the caller gives. The audit log adds the number, the time and the hash. */
+/** A line without the sequence number, the time, the count and the hash, which the audit log adds. */
 export type AuditRecord = {
   tenant: string
   /** The actor that the credential was issued to; without authentication, the viewer's actor. */
   actor: string
-  /** The actor as which it acted; null if it acted as itself. */
+  /** The actor as which the credential acted; null if it acted as its own actor. */
   actedAs: string | null
   /** Identifies the credential, for example `key:ID`; null without authentication. */
   credential: string | null
-  /** Name of the domain function or operation, for example `deleteConversation`. */
+  /** Name of the verb or operation, for example `deleteConversation`. */
   verb: string
   /** Ids of the objects concerned, at most MAX_RESOURCES. */
   resources: readonly string[]

@@ -1,4 +1,4 @@
-// Deletes the lines of the audit log that are older than `auditDays`.
+// Deletes the lines of the audit log that are older than `auditDays` days.
 
 import { findPrunableTenant, pruneAuditLines } from '../../store/sql/audit/audit-lines.ts'
 import type { Db } from '../../store/db.ts'
@@ -8,7 +8,7 @@ import { withTransaction } from '../../store/tx.ts'
 const BATCH = 1_000
 const DAY_MS = 86_400_000
 
-/** Deletes a batch of old lines of one tenant. Returns their number; 0 if no tenant has any. */
+/** Deletes a batch of old lines of one tenant. Returns the number of deleted lines; 0 if no tenant has old lines. */
 export async function pruneAuditLog({ db, auditDays }: { db: Db; auditDays: number }): Promise<number> {
   const before = new Date(Date.now() - auditDays * DAY_MS)
   const tenant = await findPrunableTenant(db, before)

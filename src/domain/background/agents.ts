@@ -1,12 +1,12 @@
-// The background work that runs agents: one job for each agent of a conversation that has due wake-ups. A wake-up names
-// a turn that a participant must answer.
+// Defines the background work that runs agents. There is one job per conversation and agent with due wake-ups.
+// A wake-up is a request to an agent to answer one turn.
 
 import { partsOfKey, readDueAgents, readDueAgentsAmong } from '../../store/sql/wake-up/due-wake-ups.ts'
 import { repeat, type Work } from '../job/worker.ts'
 import { answerNext } from '../run/answer.ts'
 import type { BackgroundDeps } from './deps.ts'
 
-/** Maximum number of agents that one process runs concurrently because of wake-ups. */
+/** Maximum number of jobs of this kind, and hence of agents answering wake-ups, that one process runs concurrently. */
 const CONCURRENCY = 8
 
 export const agents = (deps: BackgroundDeps): Work<string> => ({

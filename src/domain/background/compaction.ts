@@ -1,5 +1,6 @@
-// The background work that compacts conversations: those that reach a trigger of their policy, and those with
-// THREAD_SUMMARY_EVERY_N unsummarised turns. One job handles both cases, so that no two jobs summarise the same turns.
+// Defines the background work that compacts conversations. Compaction is due when a conversation reaches a trigger of
+// its policy, or has as many unsummarised turns as the setting THREAD_SUMMARY_EVERY_N. One job handles both cases, so
+// that no two jobs summarise the same turns.
 
 import { readDue, readDueAmong } from '../../store/sql/summary/read-compaction.ts'
 import type { BackgroundDeps } from './deps.ts'

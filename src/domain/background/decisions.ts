@@ -1,4 +1,4 @@
-// The background work that continues runs that waited for approvals, once none of their approvals is pending.
+// Defines the background work that continues runs after all approvals that they waited for have been decided.
 
 import { readDueDecisions, readDueDecisionsAmong } from '../../store/sql/run/read-decided-runs.ts'
 import type { Work } from '../job/worker.ts'

@@ -1,4 +1,4 @@
-// The dependencies of background work.
+// Dependencies of the background work.
 
 import type { FactDeps } from '../fact/deps.ts'
 import type { RunDeps } from '../run/deps.ts'

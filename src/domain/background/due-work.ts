@@ -1,7 +1,7 @@
-// The functions that jobs call when a conversation or a user reaches a threshold. Each call handles exactly `n`
+// Lists the functions that jobs call when a conversation or a user reaches a threshold. Each call handles exactly `n`
 // turns, or none if it refreshes a profile because facts changed. It stores the number of handled turns in the
-// transaction that writes the result, so that concurrent calls never handle a turn twice. It returns false if no call
-// is due, or if another process was faster.
+// transaction that writes the result, so that concurrent calls never handle a turn twice. It returns false if no work
+// is due, or if another process did the work first.
 
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'
@@ -9,7 +9,7 @@ import { reconcileDue } from '../fact/reconcile-facts.ts'
 import { refreshProfileDue } from '../profile/refresh.ts'
 
 export type DueWork = {
-  /** Extracts facts from the oldest `n` turns that have not been read for facts. @throws ProviderFailed */
+  /** Extracts facts from the oldest `n` turns from which none were extracted yet. @throws ProviderFailed */
   extractNext(
     deps: BackgroundDeps,
     tenant: string,

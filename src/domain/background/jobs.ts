@@ -1,5 +1,5 @@
-// Selects the background jobs of a server: those that always run, and those that its settings enable. No jobs of
-// disabled kinds are queued. Users' turns are counted only if an enabled kind needs the count.
+// Selects the kinds of background jobs of a server: those that always run, and those that its settings enable. Jobs of
+// other kinds are never queued. Users' turns are counted only if an enabled kind needs the count.
 
 import { countUserTurns, readExtractingAmong, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
@@ -15,7 +15,7 @@ import { titles } from './titles.ts'
 import { DUE_WORK, type DueWork } from './due-work.ts'
 import { repeat, type JobName, type Work } from '../job/worker.ts'
 
-/** Maximum number of jobs of each kind that one process runs concurrently. */
+/** Maximum number of jobs of each kind in this file that one process runs concurrently. */
 const CONCURRENCY = 2
 
 function extractionWork(deps: BackgroundDeps, every: number, extractNext: DueWork['extractNext']): Work<string> {
@@ -45,8 +45,8 @@ function perUserWork(
 }
 
 /**
- * Returns the kinds of work that always run or that the server's settings enable, and the function that counts users'
- * turns. Without a provider, the server runs no agents.
+ * Returns the kinds of work that always run or that the server's settings enable, and the functions that count users'
+ * turns. Without a chat provider, the server runs no agents.
  */
 function workKindsOf(deps: BackgroundDeps, dueWork: DueWork): WorkKinds {
   const { automatic, db } = deps

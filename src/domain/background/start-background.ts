@@ -1,14 +1,14 @@
-// Starts periodic maintenance and the background jobs, except embedding, which createDeps starts.
+// Starts all background work of a process, except embedding, which createDeps starts.
 
 import type { BackgroundDeps } from './deps.ts'
 import { startJobs } from './jobs.ts'
 import { startSweeping } from './sweep.ts'
 
 /**
- * Starts the background work of this process: the tasks of sweep.ts and the jobs of jobs.ts. Any number of processes
- * may run it: concurrent runs never write a result twice.
+ * Starts the tasks of sweep.ts and the jobs of jobs.ts. Any number of processes may run them: concurrent runs never
+ * write a result twice.
  *
- * Returns immediately. If the job queue cannot be created, logs the error and runs only the tasks.
+ * Returns before the jobs have started. If the job queue cannot be created, logs the error and runs only the tasks.
  * @returns a function that stops the work and resolves when running tasks and jobs have ended
  */
 export function startBackground(deps: BackgroundDeps): () => Promise<void> {

@@ -1,4 +1,4 @@
-// Periodic, idempotent maintenance tasks; any number of processes may run them.
+// Runs the periodic maintenance tasks. They are idempotent, and any number of processes may run them.
 
 import { Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
@@ -14,8 +14,8 @@ import { endAbandonedCalls, endLostRuns } from '../run/sweep.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
 /**
- * `name` is an imperative for log messages; `everyMs` returns the interval in ms; `run` returns the number of items
- * that it changed.
+ * `name` is an imperative for log messages. `everyMs` returns the interval in milliseconds. `run` returns the number of
+ * items that it changed.
  */
 type Task = { name: string; everyMs: (deps: BackgroundDeps) => number; run(deps: BackgroundDeps): Promise<number> }
 
@@ -52,7 +52,7 @@ async function runTask(deps: BackgroundDeps, { name, run }: Task): Promise<void>
 }
 
 /**
- * Runs each task at its own interval. The returned function stops the tasks and resolves when current runs have ended.
+ * Runs each task at its own interval. The returned function stops the tasks and resolves when running ones have ended.
  */
 export function startSweeping(deps: BackgroundDeps): () => Promise<void> {
   const stops = TASKS.map((task) => startPeriodic(task.everyMs(deps), () => runTask(deps, task)))

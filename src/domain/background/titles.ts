@@ -1,5 +1,5 @@
-// The background work that writes automatic titles: for conversations without a title, and for titles that were made
-// from turns which have been edited since.
+// Defines the background work that writes automatic titles: for conversations without a title, and for conversations
+// whose automatic title was made from turns that were edited later.
 
 import { readDueTitles, readDueTitlesAmong } from '../../store/sql/title/read-due-titles.ts'
 import type { Work } from '../job/worker.ts'

@@ -1,5 +1,5 @@
-// Measures the quality of the stored facts without calling a model: duplicates, contradictions, facts never recalled,
-// and the backlog of background jobs. Read-only.
+// Audits the stored facts without calling a model: counts duplicates, contradictions, facts that were never recalled,
+// and waiting background jobs. Read-only.
 
 import { countFacts, readFactsToAudit, readUsersWithFacts } from '../../store/sql/fact/audit-facts.ts'
 import { readObjectVectors } from '../../store/sql/fact/fact-vectors.ts'
@@ -13,42 +13,42 @@ import { planSteps, type ActiveFact } from './reconcile.ts'
 import { isSame, toComparedFact, type ComparedFact } from './same.ts'
 import { trustOf } from './trust.ts'
 
-/** Maximum number of users whose facts are compared, those with the newest facts first. */
+/** Maximum number of users whose facts are compared. Users with the newest facts come first. */
 export const MAX_USERS = 100
 /** Maximum number of active facts compared per user, newest first. */
 export const MAX_FACTS = 500
-/** Maximum number of facts compared in one audit. After it is reached, further users are not sampled. */
+/** Maximum number of facts compared in one audit, over all users. */
 export const MAX_SAMPLE = 2_000
 
-/** Rates are 0 to 1; null if the denominator is 0. */
+/** Result of an audit: the facts and jobs that the viewer sees. Rates are 0 to 1; null if the denominator is 0. */
 export type MemoryAudit = {
   activeFacts: number
   supersededFacts: number
   /**
-   * Number of exact duplicates of visible facts that were not stored. Excludes duplicates asserted by sources that the
-   * viewer does not see.
+   * Number of assertions that were not stored because they exactly duplicate a fact that the viewer sees. Excludes
+   * assertions by sources that the viewer does not see.
    */
   exactDuplicatesSkipped: number
-  /** Skipped exact duplicates, divided by the sum of these and the visible facts. */
+  /** `exactDuplicatesSkipped`, divided by the sum of it, `activeFacts` and `supersededFacts`. */
   exactDuplicateRate: number | null
-  /** Share of the sampled facts that have a duplicate in the sample. */
+  /** Share of the compared facts that duplicate another compared fact in different words (see same.ts). */
   nearDuplicateRate: number | null
-  /** Number of sampled facts that a reconciliation would supersede as contradicted, plus pairs of disputed facts. */
+  /** Number of compared facts that a reconciliation would supersede as contradicted, plus the disputed pairs. */
   openContradictions: number
   /** Share of the active facts that no recall or context has returned. */
   neverRecalledRate: number | null
-  /** Number of background jobs that wait in any queue and that the viewer sees. */
+  /** Number of waiting and retrying background jobs in all queues. */
   waitingJobs: number
-  /** Age of the oldest waiting job; null if no job waits. */
+  /** Age of the oldest of these jobs, in seconds; null if there is none. */
   queueAgeSeconds: number | null
 }
 
 const rate = (part: number, whole: number) => (whole > 0 ? part / whole : null)
 
-/** Result of comparing facts about one user in one visibility set. */
+/** Counts of compared facts, and of the near duplicates and contradictions among them. */
 type Comparison = { facts: number; nearDuplicates: number; contradictions: number }
 
-/** Compares facts of one visibility set; see MemoryAudit for the counts. Yields after each fact. */
+/** Compares the facts about one user in one visibility set. Yields after each fact. */
 function* compareFacts(facts: readonly ActiveFact[]): Generator<void, Comparison> {
   const slots = new Map<string, ComparedFact[]>()
   for (const fact of facts) {
@@ -67,7 +67,7 @@ function* compareFacts(facts: readonly ActiveFact[]): Generator<void, Comparison
   return { facts: facts.length, nearDuplicates, contradictions: disputed.length + contradicted.length }
 }
 
-/** Audits the facts that the viewer sees. Near duplicates and contradictions are counted in a sample. */
+/** Audits the facts that the viewer sees. Counts near duplicates and contradictions in a sample of the active facts. */
 export async function auditMemory(
   { db, embedding }: Pick<FactDeps, 'db' | 'embedding'>,
   viewer: Viewer,

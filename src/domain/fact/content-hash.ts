@@ -1,5 +1,5 @@
 // Validates and normalises the three texts of a fact, and hashes them: facts with equal hashes are exact duplicates.
-// Texts are normalised before they are stored, so the hash can be computed from the row.
+// Texts are normalised before they are stored, so hashing a stored fact returns its stored hash.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -14,7 +14,7 @@ export const MAX_LENGTHS: Readonly<Record<keyof Statement, number>> = { subject:
 /** Maximum length before normalising, in code points, so that a megabyte of spaces is rejected cheaply. */
 const MAX_READ = 16 * 1024
 
-/** Number of hex digits of the SHA-256 that are kept. */
+/** Length of a content hash: the first hex digits of a SHA-256 hash. */
 const HASH_DIGITS = 32
 
 /** Control characters, including line breaks: a fact is always a single line. */
@@ -50,7 +50,7 @@ const statementText = (part: keyof Statement) =>
       return text
     })
 
-/** Validates and normalises the three texts of a fact. For use in the schema of an input that contains facts. */
+/** Zod fields that validate and normalise the three texts of a fact, for schemas of inputs that contain facts. */
 export const statementShape = {
   subject: statementText('subject'),
   predicate: statementText('predicate'),
@@ -58,8 +58,9 @@ export const statementShape = {
 }
 
 /**
- * Returns the first HASH_DIGITS hex digits of SHA-256 over the UTF-8 of "subject predicate object": each text trimmed,
- * in lower case (locale-independent), each run of white space replaced by one space. Stored texts give the same hash.
+ * Returns the first HASH_DIGITS hex digits of the SHA-256 hash of "subject predicate object" in UTF-8. Before hashing,
+ * trims each text, replaces each run of white space by one space, and converts to lower case independently of the
+ * locale.
  */
 export function contentHash({ subject, predicate, object }: Statement): string {
   const content = [subject, predicate, object]

@@ -1,4 +1,4 @@
-// Dependencies of the functions that write and reconcile facts.
+// Dependencies of the functions that extract, record, reconcile and audit facts.
 
 import type { Embedding } from '../indexing/embedding.ts'
 import type { Platform } from '../platform.ts'

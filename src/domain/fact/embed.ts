@@ -1,6 +1,6 @@
-// Embeds facts in the background after they are written: the object, used to compare facts, and the sentence, used by
-// recall. Facts to embed are found by query and embedding is idempotent, so any number of processes may run it. A text
-// that fails to embed does not delay the others.
+// Embeds stored facts in the background. Each fact has two vectors: one of its object, with which facts are compared,
+// and one of its sentence, which recall searches. A database query finds the facts to embed, and embedding is
+// idempotent, so any number of processes may run it. A text that fails to embed does not delay the others.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import type { Scope } from '../../store/scope.ts'
@@ -19,26 +19,26 @@ import { startLoop, type Loop } from '../job/loop.ts'
 import { sentenceOf } from './write.ts'
 
 export type FactEmbedding = {
-  /** Schedules a batch. Call it after facts may have been written. */
+  /** Schedules a batch. Call it after a transaction that may have written facts. */
   nudge(): void
   start(): void
-  /** Aborts the running batch; its facts are embedded after the next start. */
+  /** Aborts the running batch. Another process, or this one after a restart, embeds its facts. */
   stop(): Promise<void>
 }
 
 type EmbeddingPlatform = Pick<Platform, 'db' | 'log'> & { embedding: Pick<Embedding, 'serving'> }
 
-/** Milliseconds for which nudges are collected before the next batch. */
+/** Milliseconds between a nudge and the batch that it schedules. The batch also serves the nudges in between. */
 const GATHER_MS = 100
-/** Milliseconds between sweeps for facts that other processes wrote. */
+/** Milliseconds without a nudge until the next batch, which embeds facts that other processes wrote. */
 const SWEEP_MS = 10_000
 /** Timeout of one batch in `embedFacts`, in milliseconds. */
 const BATCH_TIMEOUT_MS = 10_000
 
 /**
- * Embeds the facts that need vectors, and marks all given facts as processed by the embedder. Returns the number of
- * marked facts, and the object vectors of all facts embedded here, marked or not. A vector is all zeros if its text
- * could not be embedded.
+ * Embeds the given facts that need vectors, and marks all given facts as processed by the embedder, except facts that
+ * another transaction has locked. Returns the number of marked facts, and the object vectors of the facts that it
+ * embedded, marked or not. If only one of a fact's two texts could be embedded, the other vector is all zeros.
  */
 async function embedBatch(
   { db, log }: EmbeddingPlatform,
@@ -74,8 +74,8 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
   let loop: Loop | null = null
 
   /**
-   * Embeds one batch; returns true if more facts may be waiting. If no fact was marked, another process embedded the
-   * batch, and the next sweep finds the remaining facts.
+   * Embeds one batch; returns true if more facts may be waiting. Returns false if no fact was marked, because another
+   * process is embedding the same batch. The next sweep then finds the remaining facts.
    */
   async function step(signal: AbortSignal): Promise<boolean> {
     const embedder = embedding.serving()
@@ -101,9 +101,10 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
 }
 
 /**
- * Embeds the given facts in scope that have no vectors yet. Returns object vectors by fact id; a vector is all
- * zeros if the sentence could be embedded but not the object. A fact has no key if it is deleted or superseded, has no
- * words, or if the embedder failed or timed out. Do not call it inside a transaction: it uses a connection of its own.
+ * Embeds those of the given facts in scope that have no vectors yet. Returns the object vectors of the facts, by id. A
+ * vector is all zeros if only the fact's sentence could be embedded. The map excludes facts without vectors: deleted
+ * facts, superseded facts, and facts that the embedder could not embed. Do not call it inside a transaction, because it
+ * uses a connection of its own.
  */
 export async function embedFacts(
   platform: EmbeddingPlatform,
@@ -113,7 +114,7 @@ export async function embedFacts(
   const { db, log } = platform
   const embedder = platform.embedding.serving()
   const unembedded = await readUnembeddedFacts(db, scope, embedder.name, ids)
-  // Includes vectors that were not written here because another process wrote them first.
+  // Includes vectors that this process could not store, because another transaction has locked the fact.
   const embedded: [string, Float32Array][] = []
   try {
     for (let from = 0; from < unembedded.length; from += embedder.batch) {

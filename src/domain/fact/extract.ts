@@ -1,6 +1,6 @@
-// Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts.
-// Turns with different viewers are never in one request, so no reply of a model can show a private turn to other
-// viewers. Facts that agents and tools merely repeat are dropped.
+// Extracts facts from turns, each turn exactly once: the transaction that writes the facts also advances the progress
+// of the extraction. A turn is unread until then. Turns with different viewers are never in one request to a model, so
+// that no fact shows the content of a private turn to other viewers. Drops facts that agents and tools merely repeat.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -34,19 +34,19 @@ import { membersOf, visibilityOf } from './visibility-set.ts'
 import { lockConversations, appendFactsChanged, prepareFacts, writeFacts } from './write.ts'
 import type { FactCandidate, WrittenFacts } from './write.ts'
 
-/** Maximum number of turns that `extractFacts` reads at a time. Newer versions of turns are read, but not counted. */
+/** Maximum number of turns per batch of `extractFacts`. Newer versions of turns are read, but not counted. */
 const BATCH_TURNS = 50
-/** Maximum number of turns that one `extractFacts` reads, counted like BATCH_TURNS. */
+/** Maximum number of turns that one call of `extractFacts` reads, counted like BATCH_TURNS. */
 export const MAX_EXTRACTED_TURNS = 1000
-/** Maximum number of existing facts, newest first, that candidates from agents and tools are compared with. */
+/** Maximum number of stored facts, newest first, that candidates from agents and tools are compared with. */
 const COMPARED_FACTS = 1000
 
-/** A fact that an extractor returned. An invalid confidence becomes 0.5. */
+/** A fact that an extractor returned. An invalid confidence is replaced by 0.5. */
 const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
 
 /**
- * Splits turns into sets that the same viewers see: the turns of a set have the same audience and are between the same
- * boundaries of history windows. The sets are in the order of their first turns.
+ * Splits turns into sets with the same viewers: the turns of a set have the same audience, and no participant's history
+ * window starts or ends between them. The sets are in the order of their first turns.
  */
 function visibilitySets<T extends VisibilityFields>(
   turns: readonly T[],
@@ -63,9 +63,9 @@ function visibilitySets<T extends VisibilityFields>(
 }
 
 /**
- * Returns the facts that the extractor finds in the turns. The same viewers must see all the turns, because the
- * extractor chooses the source turn of each fact, and the source turn determines who sees the fact. Drops facts with
- * another source turn.
+ * Returns the facts that the extractor finds in the turns. All turns must have the same viewers, because the extractor
+ * chooses the source turn of each fact, and only viewers of the source turn see the fact. Drops facts whose source turn
+ * is not one of the given turns.
  * @throws ProviderFailed
  */
 async function extract(
@@ -90,10 +90,10 @@ async function extract(
   return facts.filter(({ turnId }) => ids.has(turnId))
 }
 
-/** A candidate with the author of its source turn. */
+/** A candidate with the actor of its source turn. */
 type AuthoredCandidate = FactCandidate & { author: string }
 
-/** Validates and redacts an extracted fact; null if it is invalid. */
+/** Validates and redacts an extracted fact. Returns null if it is invalid. */
 function toCandidate(
   redacted: StatementRedactor,
   conversationId: string,
@@ -113,7 +113,7 @@ function toCandidate(
     observedAt: turn.createdAt,
     importedAt: turn.importedAt,
     author: turn.actor,
-    // A person's statement whose subject names no participant is stored with the author's facts.
+    // A person's statement whose subject names no participant is stored as a fact about its author.
     userId: userOf(data.subject, participants) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     source: { conversationId, turn },
   }
@@ -121,7 +121,7 @@ function toCandidate(
 
 type ComparedVisibility = { audience: readonly string[] | null; visibility: string }
 
-/** Whether every viewer of the candidate sees the fact: its conversation and its audience exclude none of them. */
+/** Whether every viewer of the candidate sees the fact: the fact's conversation and audience exclude none of them. */
 function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): boolean {
   const members = membersOf(fact.visibility)
   if (members !== null && members !== membersOf(candidate.visibility)) return false
@@ -130,9 +130,10 @@ function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): b
 }
 
 /**
- * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
- * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and reactivate superseded
- * facts. An agent's statement about itself is compared with the facts about all participants, regardless of subjects.
+ * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in different words or for
+ * fewer viewers. Otherwise an agent that repeats its context would duplicate facts and make superseded facts active
+ * again. Compares an agent's statement about itself with the facts about all participants, as if the subjects were
+ * equal.
  */
 async function withoutRepetitions(
   { db }: FactDeps,
@@ -177,8 +178,8 @@ async function withoutRepetitions(
 }
 
 /**
- * Extracts facts from the turns with entries in (from, to] and writes them. Returns null if another process extracted
- * them meanwhile or the conversation was deleted.
+ * Extracts facts from the turns whose journal entries have a seq in (from, to], and writes the facts. Returns null if
+ * another process extracted them meanwhile or the conversation was deleted.
  * @throws ProviderFailed
  */
 async function extractRange(
@@ -224,7 +225,7 @@ async function extractRange(
   })
 }
 
-/** Drops candidates whose turn was edited or deleted during the extraction. A newer version is extracted later. */
+/** Drops candidates whose turn was edited or deleted during the extraction. A later run extracts the newer version. */
 async function withCurrentSources<C extends FactCandidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
   const ids = [...new Set(candidates.map(({ source }) => source!.turn!.id))]
   const turns = await tx.turn.findMany({
@@ -239,12 +240,12 @@ const extractFactsInput = z.object({ conversationId: id('conversation'), through
 export type ExtractFactsInput = z.input<typeof extractFactsInput>
 
 /**
- * Extracts and writes the facts of the oldest MAX_EXTRACTED_TURNS unread turns up to and including `through` (default:
- * the newest). `hasMore` is true if unread turns are left; a repeated call continues with them. The result contains
- * only facts, and counts only duplicates, of turns that the viewer sees.
+ * Extracts and writes the facts of the oldest MAX_EXTRACTED_TURNS unread turns up to and including the turn `through`,
+ * which defaults to the newest. `hasMore` is true if unread turns are left; a repeated call continues with them. The
+ * result includes facts and duplicates only from turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
- * @throws ProviderFailed; turns extracted before the failure stay extracted
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
+ * @throws ProviderFailed if the extractor fails. Facts of earlier batches stay stored.
  */
 export async function extractFacts(deps: FactDeps, caller: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
   authorize(caller, 'extractFacts', input)
@@ -256,7 +257,7 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    // A streaming turn is extracted up to its COMMITTED entry, whose seq is higher than the turn's seq.
+    // If `through` was streamed, its COMMITTED entry has a higher seq than the turn.
     end = (await findCompletion(deps.db, viewer.tenant, conversationId, through, turn.seq)) ?? turn.seq
   }
   const assertions: WrittenFacts['assertions'] = []
@@ -268,7 +269,7 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
     if (!progress || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
     const next = await findNthTurn(deps.db, viewer.tenant, conversationId, progress.through, BATCH_TURNS)
     const written = await extractRange(deps, viewer, conversationId, progress.through, Math.min(next ?? end, end))
-    // Ignore facts that an earlier range of this call asserted, because that range may have stored them.
+    // Ignore facts that an earlier batch of this call asserted, because that batch may have stored them.
     const earlier = new Set(assertions.map(({ factId }) => factId))
     for (const factId of written?.seenBefore ?? []) if (!earlier.has(factId)) seenBefore.add(factId)
     assertions.push(...(written?.assertions ?? []))
@@ -280,9 +281,9 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
 }
 
 /**
- * Runs one automatic extraction of the oldest `n` unread turns. Returns false if there are fewer, or if another process
- * extracted them meanwhile.
- * @throws ProviderFailed, or the reason of the signal
+ * Runs one automatic extraction of the oldest `n` unread turns. Returns false if fewer turns are unread, or if another
+ * process extracted them meanwhile.
+ * @throws ProviderFailed, or the signal's reason after an abort
  */
 export async function extractNext(
   deps: FactDeps,

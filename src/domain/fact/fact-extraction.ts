@@ -1,26 +1,25 @@
-// The result of recording or extracting facts, as the viewer sees it. A fact that was already stored counts as new to a
-// viewer who did not see it, so that no count reveals hidden facts.
+// Builds the result of recording or extracting facts, as the viewer sees it. A fact that was already stored counts as
+// new to a viewer who did not see it, so that no count reveals hidden facts.
 
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { getFacts, type Fact } from './fact.ts'
 
-/** Result of recording or extracting facts. */
 export type FactExtraction = {
   /** The facts that are new to the viewer. */
   facts: Fact[]
   /**
-   * Number of assertions that repeat a fact that the viewer saw before the call, or an earlier assertion of the call.
-   * Excludes assertions by turns that the viewer does not see.
+   * Number of assertions that repeat an earlier assertion of the call, or a fact visible to the viewer before the call.
+   * Excludes assertions from turns that the viewer does not see.
    */
   exactDuplicatesSkipped: number
-  /** Whether an extraction left unread turns; a repeated call continues with them. */
+  /** Whether an extraction left turns unread; a repeated call continues with them. False for recorded facts. */
   hasMore: boolean
 }
 
 /**
- * Returns the ids of the facts that are new to the viewer, and the number of the other assertions.
- * @param asserted id of the fact of each assertion that the viewer sees, in order
+ * Returns the ids of the asserted facts that are new to the viewer, and the number of assertions that repeat a fact.
+ * @param asserted the fact id of each assertion that the viewer sees, in order; an id may occur several times
  * @param seenBefore ids of the facts that the viewer saw before the call
  */
 export function newAndRepeated(
@@ -31,7 +30,7 @@ export function newAndRepeated(
   return { ids, repetitions: asserted.length - ids.length }
 }
 
-/** Returns the result for the viewer. See `newAndRepeated` and `FactExtraction` for the arguments. */
+/** Returns the result for the viewer. See `newAndRepeated` for `asserted` and `seenBefore`. */
 export async function extractionOf(
   deps: Pick<Platform, 'db'>,
   viewer: Viewer,

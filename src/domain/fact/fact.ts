@@ -1,6 +1,6 @@
 // Reads facts. A fact is active until it is superseded; superseded facts are kept with the reason. A viewer sees a fact
-// if and only if the viewer sees one of its sources: a turn, or an entry that recorded it. A fact that was recorded
-// without a conversation is visible to the whole tenant.
+// if and only if the viewer sees one of its sources: a turn, or the journal entry of a recordFacts call. A fact that
+// was recorded without a conversation is visible to all actors of the tenant.
 
 import { z } from 'zod'
 import { ParticipantKind } from '../../store/generated/enums.ts'
@@ -37,7 +37,7 @@ export async function getFacts(
   return new Map(within.map((row) => [row.id, toFact(row)]))
 }
 
-/** Parses a text to filter by and normalises it like the stored texts. */
+/** Schema of a text to filter by, which is normalised like the stored texts. */
 const filterText = (part: 'subject' | 'predicate') => text(MAX_LENGTHS[part]).transform(normaliseText).nullish()
 
 const factFilter = z.object({
@@ -61,10 +61,14 @@ const CURSOR = cursorFormat<FactPosition>(
   (createdAt, fact) => ({ createdAt: new Date(Number(createdAt)), id: fact }),
 )
 
-/** Returns a fact's position in a list, as an opaque cursor. */
+/** Returns an opaque cursor for a fact's position in a list. */
 export const factCursor = (fact: Fact): string => CURSOR.encode(fact)
 
-/** Returns the positions and the number of rows to read for a page. @throws InvalidInput */
+/**
+ * Returns the positions and the number of rows to read for a page; one row more than the page shows whether another
+ * page follows.
+ * @throws InvalidInput
+ */
 const boundsOf = ({ size, backwards, after, before }: PageRequest) => ({
   after: after === null ? null : CURSOR.decode(after, 'after'),
   before: before === null ? null : CURSOR.decode(before, 'before'),
@@ -98,8 +102,8 @@ export async function getFactPage(
 export type FactsOfConversationArgs = Paging & { includeSuperseded?: boolean | null }
 
 /**
- * Returns a page of facts for each conversation, in the order of `getFactPage`, with one statement for all. A
- * conversation without facts or of another tenant gets an empty page.
+ * Returns a page of facts for each conversation, in the order of `getFactPage`. One SQL statement reads all pages. A
+ * conversation without facts, or of another tenant, gets an empty page.
  * @throws InvalidInput
  */
 export async function getFactPages(

@@ -1,6 +1,6 @@
-// Classifies predicates: by synonyms, denials, the number of objects that a subject has at a time, and the profile
-// section. A predicate that is neither in TABLE or DENIALS nor a favourite is a class of its own with many objects, so
-// only its denial contradicts it.
+// Classifies predicates. Synonyms and denials belong to one class; the class determines how many objects a subject can
+// have at a time, and the section of the user's profile. A predicate that is not in TABLE or DENIALS and is not a
+// favourite is a class of its own with the cardinality MANY, so only its denial contradicts it.
 
 import { stem, words } from '../../text/words.ts'
 
@@ -11,15 +11,18 @@ import { stem, words } from '../../text/words.ts'
 export type Section = 'ABOUT' | 'PREFERENCES' | 'WORK' | 'ENVIRONMENT' | 'CONSTRAINTS' | 'OTHER'
 
 /**
- * Number of objects that a subject has at a time. ONE_PER_KIND: one object per group of alternatives (see isRelated in
- * same.ts).
+ * Number of objects that a subject can have at a time. ONE_PER_KIND: one object per group of alternatives (see
+ * isRelated in same.ts).
  */
 type Cardinality = 'MANY' | 'ONE' | 'ONE_PER_KIND'
 
 export type PredicateClass = {
   /** Name of the class, shared by synonyms and by a predicate and its denial. */
   name: string
-  /** "does not like", "dislikes" and "no longer likes" deny "likes". A denied predicate always has MANY objects. */
+  /**
+   * Whether the predicate denies its class, as "does not like", "dislikes" and "no longer likes" deny "likes". A denial
+   * has the cardinality MANY.
+   */
   isDenied: boolean
   cardinality: Cardinality
   section: Section
@@ -108,7 +111,7 @@ const TABLE: Row[] = [
   ['follows the diet', 'MANY', 'CONSTRAINTS', 'diet, dietary restriction'],
 ]
 
-/** Predicates, comma-separated, that deny a class. Only "stopped using" contains a word of NEGATION. */
+/** Classes, each with the predicates that deny it, comma-separated. Only "stopped using" matches NEGATION. */
 const DENIALS: [denied: string, synonyms: string][] = [
   ['likes', 'dislikes, hates, detests, loathes, averse to'],
   ['works at', 'left, quit, left the job at, quit the job at, resigned from, fired from'],
@@ -120,17 +123,20 @@ const DENIALS: [denied: string, synonyms: string][] = [
 ]
 
 const NEGATION = /\b(?:not|never|no longer|no more|cannot|stopped|formerly|used to)\b|n['’]t\b/gi
-/** Words that do not change the meaning of a predicate. */
+/** Words that do not identify a predicate. "ca" and "wo" are left of "can't" and "won't" without NEGATION. */
 const IGNORED = new Set(
   `a an the is are was be been am do does did has have had currently now still also really usually always often just
   very much any anymore can ca will wo`.split(/\s+/),
 )
 
-/** Matches the past tense, which stemming removes: "lived in" does not describe the present, "has lived in" does. */
+/**
+ * Matches predicates in the past tense. Each is a class of its own: "lived in" does not describe the present, but "has
+ * lived in" does. Matches before stemming, which removes the tense.
+ */
 const PAST =
   /^(?:previously |once )?(?:lived|resided|worked|studied|attended|drove|owned|used|spoke|dated|liked)\b(?! to\b)/i
 
-/** Returns the stems that identify a predicate: those not in IGNORED, or all if all are in IGNORED. */
+/** Returns the stems of the predicate's words that are not in IGNORED, or of all words if IGNORED contains them all. */
 function keyOf(predicate: string): string {
   const all = words(predicate)
   const kept = all.filter((word) => !IGNORED.has(word))
@@ -147,10 +153,10 @@ for (const [denied, synonyms] of DENIALS) {
   for (const synonym of synonyms.split(',')) denials.set(keyOf(synonym), row)
 }
 
-/** Captures "colour is" in "favourite colour is". A subject has one favourite of each kind. */
+/** Captures the kind of a favourite: "colour is" in "favourite colour is". A subject has one favourite of each kind. */
 const FAVOURITE = /^(?:has (?:a |the )?)?(?:favou?rite|preferred)\s+(\S.*)$/i
 
-/** Returns the class of a predicate; synonyms have the same class. */
+/** Returns the class of a predicate, and whether the predicate denies it. */
 export function classify(predicate: string): PredicateClass {
   const favourite = FAVOURITE.exec(predicate.trim())
   if (favourite) {

@@ -1,5 +1,6 @@
-// Marks facts as recalled the first time a recall or a context returns them. Ids are collected in memory and written
-// shortly after, off the request path. A mark lost in a crash is written at the fact's next recall.
+// Marks facts as recalled the first time a recall or a context returns them. Collects ids in memory and writes them
+// within GATHER_MS, so that requests do not wait for the write. If a crash loses a mark, the next recall of the fact
+// writes it.
 
 import { markRecalled } from '../../store/sql/fact/mark-recalled.ts'
 import type { Platform } from '../platform.ts'
@@ -11,9 +12,9 @@ export type RecalledFacts = {
   stop(): Promise<void>
 }
 
-/** Milliseconds for which ids are collected before a write. */
+/** Milliseconds between the first collected id and the write. */
 const GATHER_MS = 500
-/** Maximum number of ids waiting to be written; more are dropped, and marked at their next recall. */
+/** Maximum number of ids that wait to be written. Further ids are dropped until the next recall of their facts. */
 const MAX_WAITING = 10_000
 
 export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): RecalledFacts {

@@ -1,6 +1,6 @@
-// Reconciles stored facts: merges duplicates and supersedes contradicted facts. reconcile.ts makes the plan; this file
-// reads the facts, asks a model about the pairs that the rules leave open, and executes the plan in one transaction.
-// It changes only facts that have not changed since they were read.
+// Reconciles stored facts: merges duplicates and supersedes contradicted facts. Reads the facts, asks a model about the
+// pairs that the rules of same.ts do not decide, lets reconcile.ts make the plan, and executes the plan in one
+// transaction. Changes only facts that did not change after they were read.
 
 import { z } from 'zod'
 import { MAX_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
@@ -26,26 +26,30 @@ import { subjectFor } from './user.ts'
 import { membersOf } from './visibility-set.ts'
 import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 
-/** Default and maximum number of facts compared per visibility set. */
+/** Default number of facts compared per set (setOf). */
 export const DEFAULT_FACTS = 50
+/** Maximum number of facts compared per set. */
 export const MAX_FACTS = 500
-/** Maximum number of attempts if facts change while they are compared. The last one skips the changed facts. */
+/** Maximum number of attempts if facts change while they are compared. The last attempt skips the changed facts. */
 const ATTEMPTS = 5
 
-/** Counts of the facts that a reconciliation kept and changed. */
+/** Result of a reconciliation. */
 export type Reconciliation = {
-  /** Facts left unchanged. */
+  /** Number of facts left unchanged. */
   kept: number
-  /** New facts that replace duplicates. */
+  /** Number of new facts that replace duplicates. */
   merged: number
-  /** Facts superseded because they contradict another fact. */
+  /** Number of facts superseded because they contradict another fact. */
   contradicted: number
 }
 
 /** The facts of one set and the plan for them. */
 type PlannedSet = { facts: FactRow[]; plan: ReconciliationPlan }
 
-/** Key of a fact's set: only facts of one set are compared. */
+/**
+ * Returns the key of a fact's set: the facts about one user, or about no user in one conversation, with equal
+ * visibility. Only facts of one set are compared.
+ */
 const setOf = ({ userId, conversationId, visibility }: FactRow) => `${userId ?? conversationId} ${visibility}`
 
 const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: ActiveFact): JudgedFact => ({
@@ -56,7 +60,7 @@ const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: Acti
   observedAt: observedAt.toISOString(),
 })
 
-/** Returns the model's verdicts on the pairs that the rules leave open; none without a model. @throws ProviderFailed */
+/** Returns the model's verdicts on the open pairs of facts; empty if no model is configured. @throws ProviderFailed */
 async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
   const { judge: model } = deps.factServices
   const pairs = model ? await runStepsYielding(openPairs(facts, MAX_PAIRS)) : []
@@ -75,7 +79,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
     scope.tenant,
     rows.map((row) => row.id),
   )
-  // A name that only a MEMBERS conversation uses must not decide how other facts are compared.
+  // Facts outside a MEMBERS conversation must not be compared by display names that only that conversation shows.
   const namesIn = new Map<string | null, Map<string, string[]>>()
   for (const members of new Set(rows.map(({ visibility }) => membersOf(visibility)))) {
     namesIn.set(members, await readNames(deps.db, scope.tenant, users, members))
@@ -96,7 +100,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
   return planned
 }
 
-/** Writes the plan of one set and returns the changed facts. The facts it supersedes must be locked and active. */
+/** Writes the plan of one set and returns the changed facts. The facts to supersede must be locked and active. */
 async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
@@ -137,7 +141,7 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 
-/** Returns the steps of the plan whose facts are all locked and hence unchanged. The next run plans the rest again. */
+/** Limits the plan to changes whose facts are all locked, and hence unchanged. The next run plans the others again. */
 function restrictToLocked({ facts, plan }: PlannedSet, locked: ReadonlySet<string>): PlannedSet {
   const merged = plan.merged.filter(({ originals }) => originals.every((original) => locked.has(original)))
   const mergedKeys = new Set(merged.map(({ into }) => into.key))
@@ -159,8 +163,8 @@ const dependenciesOf = ({ plan }: PlannedSet): string[] => {
 }
 
 /**
- * Reconciles the scope and runs `advance` in the same transaction. If `advance` returns false, writes nothing and
- * returns null.
+ * Reconciles the `n` newest facts of each set in scope, and runs `advance` in the same transaction. If `advance`
+ * returns false, writes nothing and returns null.
  * @throws ProviderFailed
  */
 async function reconcileScope(
@@ -220,15 +224,15 @@ const reconcileFactsInput = z
   .object({ userId: name.nullish(), conversationId: id('conversation').nullish(), n: between(1, MAX_FACTS).nullish() })
   .refine(({ userId, conversationId }) => userId != null || conversationId != null, {
     path: ['userId'],
-    message: 'give userId, conversationId or both',
+    message: 'is required if conversationId is omitted',
   })
 export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
 
 /**
- * Reconciles the newest active facts that the viewer sees: about a user, of a conversation, or both. Only facts with
- * equal visibility are compared; `n` (default DEFAULT_FACTS) limits the facts of each such set.
+ * Reconciles the newest active facts that the viewer sees and that are about the user, belong to the conversation, or
+ * both. `n` is the maximum number of facts per set; defaults to DEFAULT_FACTS, at most MAX_FACTS.
  * @throws InvalidInput @throws NotFound if the viewer sees no such conversation @throws ProviderFailed
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
  */
 export async function reconcileFacts(
   deps: FactDeps,
@@ -249,8 +253,9 @@ export async function reconcileFacts(
 }
 
 /**
- * Reconciles the newest facts about a user that the actor sees (null: all facts), DEFAULT_FACTS of each set.
- * @throws ProviderFailed
+ * Reconciles the DEFAULT_FACTS newest facts of each set about a user. Includes only facts that the actor sees; a null
+ * actor includes all.
+ * @throws ProviderFailed, or the signal's reason after an abort
  */
 export async function reconcileFactsAbout(
   deps: FactDeps,
@@ -262,9 +267,9 @@ export async function reconcileFactsAbout(
 }
 
 /**
- * Runs one automatic reconciliation of the newest facts about a user, DEFAULT_FACTS of each set, if a run is due; one
+ * Runs one automatic reconciliation of the DEFAULT_FACTS newest facts of each set about a user, if a run is due; one
  * run becomes due per `every` turns by the user. Returns false if none is due, or if another process ran it.
- * @throws ProviderFailed, or the reason of the signal
+ * @throws ProviderFailed, or the signal's reason after an abort
  */
 export async function reconcileDue(
   deps: FactDeps,

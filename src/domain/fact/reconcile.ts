@@ -12,9 +12,7 @@ export type ActiveFact = Statement & {
   confidence: number
   observedAt: Date
   contentHash: string
-  /**
-   * Embedding of the object: a unit vector, or all zeros. All facts use the same embedder. Null until embedded.
-   */
+  /** Embedding of the object: a unit vector, or all zeros. All facts use the same embedder. Null until embedded. */
   vector: Float32Array | null
   /** Trust level; a higher value is more trusted (trust.ts). */
   trust: number
@@ -22,35 +20,37 @@ export type ActiveFact = Statement & {
 
 /** A new fact that replaces duplicates. */
 type MergedFact = Statement & {
-  /** Identifies the merged fact in `contradicted` and `disputed` until it has an id. */
+  /** Identifies the merged fact in `contradicted` and `disputed`, because it has no id yet. */
   key: string
   confidence: number
   observedAt: Date
   contentHash: string
   trust: number
-  /** Id of the original whose words, vectors and sources it takes over. */
+  /** Id of the original whose texts, vectors and sources are copied to the merged fact. */
   from: string
 }
 
 type FactPair = { a: string; b: string }
 
-/** `kept`, `originals` and `loser` together name each fact exactly once. Lists are in the order of ids. */
+/** `kept`, `originals` and `loser` together contain the id of each fact exactly once. Lists are sorted by id or key. */
 export type ReconciliationPlan = {
+  /** New facts, each with the ids of the duplicates that it replaces. */
   merged: { into: MergedFact; originals: string[] }[]
-  /** `winner`: the id of a kept fact, or the key of a merged one. */
+  /** Facts to supersede. `winner` is the id of a kept fact, or the key of a merged one. */
   contradicted: { loser: string; winner: string }[]
+  /** Ids of the facts that do not change. */
   kept: string[]
   /**
-   * Contradictory pairs in which both facts are kept, because `a` is less trusted than `b`, but wins by the time of
-   * observation or, if that is equal, by confidence or hash. Ids or keys.
+   * Contradictory pairs of facts that are both kept or merged: `a` would win by time of observation, confidence or
+   * hash, but is less trusted than `b`. Ids of kept facts, or keys of merged ones.
    */
   disputed: FactPair[]
-  /** Rejected verdicts, each with its reason. */
+  /** Verdicts on unknown facts, on pairs that are not open, and on pairs whose verdicts differ. */
   rejected: { verdict: Verdict; why: 'UNKNOWN_ID' | 'NOT_ASKED' | 'AMBIGUOUS' }[]
 }
 
 type ComparedActiveFact = ActiveFact & { compared: ComparedFact }
-/** A fact and its duplicates. `lead` is the clearest of the most trusted. */
+/** A fact and its duplicates. `lead` is the first of them by `byClarity`. */
 type FactCluster = {
   lead: ComparedActiveFact
   members: ComparedActiveFact[]
@@ -62,17 +62,20 @@ type FactCluster = {
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const pairKey = ({ a, b }: FactPair) => (a < b ? `${a} ${b}` : `${b} ${a}`)
 
-/** A total order: of two contradictory clusters with equal trust, the first wins. */
+/** Total order of clusters. The first of two contradictory clusters with equal trust wins. */
 const byWinning = (a: FactCluster, b: FactCluster) =>
   b.observedAt.getTime() - a.observedAt.getTime()
   || b.confidence - a.confidence
   || byText(a.lead.contentHash, b.lead.contentHash)
   || byText(a.lead.id, b.lead.id)
 
-/** Number of words beyond which more words do not make an object clearer. */
+/** Number of words above which further words do not make an object clearer. */
 const CLEAR_WORDS = 12
 
-/** Most trusted first, then clearest: more words up to CLEAR_WORDS, shorter, more confident, lower hash, lower id. */
+/**
+ * Order of facts: the most trusted first, then the one whose object has more words (up to CLEAR_WORDS), the shorter
+ * object, the higher confidence, the lower hash, and the lower id.
+ */
 const byClarity = (a: ComparedActiveFact, b: ComparedActiveFact) =>
   b.trust - a.trust
   || Math.min(CLEAR_WORDS, b.compared.words.length) - Math.min(CLEAR_WORDS, a.compared.words.length)
@@ -81,7 +84,7 @@ const byClarity = (a: ComparedActiveFact, b: ComparedActiveFact) =>
   || byText(a.contentHash, b.contentHash)
   || byText(a.id, b.id)
 
-/** Adds the compared forms and sorts by clarity. Yields after each fact. */
+/** Adds the compared form to each fact, and sorts the facts by clarity. Yields after each fact. */
 function* prepareSteps(facts: readonly ActiveFact[]): Generator<void, ComparedActiveFact[]> {
   const prepared: ComparedActiveFact[] = []
   for (const fact of facts) {
@@ -92,8 +95,8 @@ function* prepareSteps(facts: readonly ActiveFact[]): Generator<void, ComparedAc
 }
 
 /**
- * Returns at most `max` pairs that the rules leave open, for a model to judge. The result does not depend on the order
- * of the facts. Yields after each fact.
+ * Returns at most `max` pairs of facts that the rules of same.ts do not decide, for a model to judge. The result does
+ * not depend on the order of the facts. Yields after each fact.
  */
 export function* openPairs(
   facts: readonly ActiveFact[],
@@ -113,9 +116,7 @@ export function* openPairs(
   return pairs
 }
 
-/**
- * Splits verdicts into accepted ones, by pair, and rejected ones: unknown fact, pair not open, or conflicting verdicts.
- */
+/** Splits the verdicts into accepted ones, by pair, and rejected ones (see ReconciliationPlan). */
 function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly Verdict[], thresholds: Thresholds) {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const answers = new Map<string, Set<Verdict['relation']>>()
@@ -123,7 +124,7 @@ function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly 
     const key = pairKey(verdict)
     answers.set(key, (answers.get(key) ?? new Set()).add(verdict.relation))
   }
-  const followed = new Map<string, Verdict['relation']>()
+  const accepted = new Map<string, Verdict['relation']>()
   const rejected: ReconciliationPlan['rejected'] = []
   for (const verdict of verdicts) {
     const [a, b] = [byId.get(verdict.a), byId.get(verdict.b)]
@@ -131,9 +132,9 @@ function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly 
     if (!a || !b) rejected.push({ verdict, why: 'UNKNOWN_ID' })
     else if (a === b || !isOpen(a.compared, b.compared, thresholds)) rejected.push({ verdict, why: 'NOT_ASKED' })
     else if (answers.get(key)!.size > 1) rejected.push({ verdict, why: 'AMBIGUOUS' })
-    else followed.set(key, verdict.relation)
+    else accepted.set(key, verdict.relation)
   }
-  return { followed, rejected }
+  return { accepted, rejected }
 }
 
 function toFactCluster(members: ComparedActiveFact[]): FactCluster {
@@ -148,10 +149,10 @@ function toFactCluster(members: ComparedActiveFact[]): FactCluster {
   }
 }
 
-/** Returns, for each relation, a map from a fact's id to the ids of the facts that verdicts relate to it. */
-function partnersOf(followed: ReadonlyMap<string, Verdict['relation']>) {
+/** Returns a map for each relation: from the id of a fact to the ids of the facts that verdicts relate to it. */
+function partnersOf(accepted: ReadonlyMap<string, Verdict['relation']>) {
   const partners = { SAME: new Map<string, Set<string>>(), CONTRADICTORY: new Map<string, Set<string>>() }
-  for (const [key, relation] of followed) {
+  for (const [key, relation] of accepted) {
     if (relation === 'COMPATIBLE') continue
     const [a, b] = key.split(' ') as [string, string]
     const of = partners[relation]
@@ -161,7 +162,7 @@ function partnersOf(followed: ReadonlyMap<string, Verdict['relation']>) {
   return partners
 }
 
-/** Items by slot, in insertion order: the rules relate only facts of one slot. */
+/** Creates an index of items by slot (see same.ts), in insertion order. The rules relate only facts of one slot. */
 function bySlot<T>(): { at(slot: string): T[]; add(slot: string, item: T): void } {
   const slots = new Map<string, T[]>()
   const at = (slot: string) => slots.get(slot) ?? []
@@ -169,8 +170,8 @@ function bySlot<T>(): { at(slot: string): T[]; add(slot: string, item: T): void 
 }
 
 /**
- * Groups duplicates. Each fact joins the first group whose lead it duplicates. Hence no two leads are duplicates, and a
- * second pass merges nothing. Yields after each fact.
+ * Groups duplicates. Adds each fact to the first group whose first fact it duplicates, or to a new group. Hence the
+ * first facts of two groups are never duplicates, and a second pass merges nothing. Yields after each fact.
  */
 function* group(
   prepared: readonly ComparedActiveFact[],
@@ -208,17 +209,17 @@ export function reconcile(
 }
 
 /**
- * `reconcile` in steps: yields after each fact. A step takes well below a millisecond for MAX_FACTS facts.
+ * Runs `reconcile` in steps: yields after each fact. With 500 facts, a step takes less than a millisecond.
  *
- * The plan names each fact exactly once. The winner over a contradicted fact is always kept or merged, so there are no
- * chains and no cycles.
+ * Each fact is kept, merged or contradicted. The winner over a contradicted fact is always kept or merged, so the plan
+ * has no chains and no cycles.
  *
- * Duplicates (same.ts) are merged. Only the most trusted duplicates count: the merged fact takes the words of the
- * clearest one, and the latest time and greatest confidence among them. Repetition does not raise confidence.
+ * Duplicates (same.ts) are merged. The merged fact has the texts of the clearest of the most trusted duplicates, and
+ * the latest time and highest confidence of the most trusted ones. Repetition does not raise the confidence.
  *
- * Of two contradictory facts, the one observed later wins. Ties go to the more confident fact, then to the lower
- * content hash. A less trusted fact never supersedes a more trusted one: if it would win, both are kept and reported
- * as disputed.
+ * Of two contradictory facts, the one observed later wins. If the times are equal, the more confident fact wins, and
+ * then the one with the lower content hash. A less trusted fact never supersedes a more trusted one: if it would win,
+ * both are kept and reported as disputed.
  */
 export function* planSteps(
   facts: readonly ActiveFact[],
@@ -226,8 +227,8 @@ export function* planSteps(
   thresholds: Thresholds = THRESHOLDS,
 ): Generator<void, ReconciliationPlan> {
   const prepared = yield* prepareSteps(facts)
-  const { followed, rejected } = checkVerdicts(prepared, verdicts, thresholds)
-  const { SAME: same, CONTRADICTORY: contradictory } = partnersOf(followed)
+  const { accepted, rejected } = checkVerdicts(prepared, verdicts, thresholds)
+  const { SAME: same, CONTRADICTORY: contradictory } = partnersOf(accepted)
   const clusters = (yield* group(prepared, same, thresholds)).map(toFactCluster).sort(byWinning)
 
   const plan: ReconciliationPlan = { merged: [], contradicted: [], kept: [], disputed: [], rejected }
@@ -242,7 +243,7 @@ export function* planSteps(
     const judged = cluster.members.flatMap(({ id }) =>
       [...(contradictory.get(id) ?? [])].flatMap((partner) => keptById.get(partner) ?? []),
     )
-    // In the order of clusters, so that the first rival that is trusted enough wins.
+    // Sort the rivals, so that the first one that is trusted enough wins.
     const rivals = [...new Set([...byRule, ...judged])].sort(byWinning)
     const winner = rivals.find((rival) => rival.lead.trust >= cluster.lead.trust)
     if (winner) {

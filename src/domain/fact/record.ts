@@ -1,6 +1,6 @@
-// Records facts supplied by the viewer, without a model, and retracts facts. A recorded fact is asserted by the viewer;
-// its `saidBy` is the less trusted of two kinds, of its source turn's actor and of the viewer. Nothing is
-// deleted: a retracted fact is kept with the reason.
+// Records facts supplied by the viewer, without a model, and retracts facts. The viewer asserts a recorded fact; its
+// `saidBy` is the kind of the viewer or of the source turn's actor, whichever is less trusted. Retracting a fact does
+// not delete it: the fact is superseded and stored with the reason.
 
 import { z } from 'zod'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
@@ -32,7 +32,7 @@ import {
   type CandidateSource,
 } from './write.ts'
 
-/** Maximum number of facts per call. */
+/** Maximum number of facts per call of `recordFacts`. */
 export const MAX_FACTS = 1000
 
 const factInput = z.object({
@@ -48,7 +48,7 @@ const recordFactsInput = z.object({
 })
 export type RecordFactsInput = z.input<typeof recordFactsInput>
 
-/** A source turn, with the times and the kind of actor that its facts inherit. */
+/** A source turn, with the times and the kind of its actor, which its facts inherit. */
 type SourceTurn = CandidateSource & { at: Date; importedAt: Date | null; saidBy: ParticipantKind | null }
 
 /** Returns the source turns by id. @throws NotFound @throws InvalidInput for a turn of another conversation */
@@ -69,7 +69,7 @@ async function findSourceTurns(
     const turn = turns.get(sourceTurnId)
     if (!turn) throw new NotFound('turn', sourceTurnId)
     if (conversationId !== null && turn.conversationId !== conversationId) {
-      throw InvalidInput.at(`facts.${i}.sourceTurnId`, 'is not in that conversation')
+      throw InvalidInput.at(`facts.${i}.sourceTurnId`, 'is a turn of another conversation')
     }
   }
   return new Map(
@@ -87,8 +87,8 @@ async function findSourceTurns(
 }
 
 /**
- * Returns the kind of the viewer's credential. Without one, returns AGENT or TOOL if the viewer is or was one in any
- * conversation of the tenant, and null otherwise.
+ * Returns the kind of the credential if the credential belongs to the viewer. Otherwise returns AGENT or TOOL if the
+ * viewer is or was one in any conversation of the tenant, and null if not.
  */
 async function kindOfViewer({ db }: FactDeps, { tenant, actor, principal }: Viewer): Promise<ParticipantKind | null> {
   if (principal?.actor === actor) return principal.kind
@@ -101,7 +101,11 @@ async function kindOfViewer({ db }: FactDeps, { tenant, actor, principal }: View
   return participant?.kind ?? null
 }
 
-/** Checks the permits for facts about others; null: no conversation. @throws NotFound @throws NotAllowed */
+/**
+ * Checks the permits that facts about others require in each conversation. A null id is for facts without a
+ * conversation.
+ * @throws NotFound @throws NotAllowed
+ */
 async function requirePermitsOfFacts(
   { db }: FactDeps,
   viewer: Viewer,
@@ -115,11 +119,11 @@ async function requirePermitsOfFacts(
 }
 
 /**
- * Writes all of the facts or none; exact duplicates are counted, not written. A viewer outside the conversation counts
- * as an agent or a tool if it is one in any other conversation, and as a person otherwise. `confidence` defaults to 1;
- * `observedAt` to the time of the source turn, or to now without one.
+ * Writes all of the facts or none; exact duplicates are counted, not written. A viewer who is not a participant of the
+ * conversation has the kind that `kindOfViewer` returns, by default HUMAN. `confidence` defaults to 1. `observedAt`
+ * defaults to the time of the source turn, or to now without a source turn.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
- * @throws NotAllowed for a MEMBERS conversation that the viewer has left, or by rights.ts
+ * @throws NotAllowed for a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   authorize(viewer, 'recordFacts', input)
@@ -153,7 +157,7 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
       userId: given.userId ?? userOf(fact.subject, participants),
       source,
       saidBy: lessTrusted(sourceTurn?.saidBy ?? null, viewerKind) ?? 'HUMAN',
-      // Use the viewer, not the author of the source turn: the author may have said something else.
+      // The viewer asserts the fact, not the author of the source turn, who may have said something else.
       assertedBy: viewer.actor,
       observedAt: fact.observedAt ?? sourceTurn?.at ?? now,
       importedAt: fact.observedAt == null ? (sourceTurn?.importedAt ?? null) : now,
@@ -163,8 +167,8 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
 }
 
 /**
- * Checks that each source turn is committed and not superseded. Call it while the conversations are locked, because an
- * edit supersedes the facts of the version that it replaces, and must not miss one.
+ * Checks that each source turn is committed and not superseded. Call it while the conversations are locked: an edit
+ * supersedes the facts of the replaced version, and would miss facts that are written after the edit.
  * @throws InvalidInput
  */
 async function checkSources(tx: Tx, candidates: readonly FactCandidate[]): Promise<void> {
@@ -178,8 +182,8 @@ async function checkSources(tx: Tx, candidates: readonly FactCandidate[]): Promi
   throw InvalidInput.at(
     `facts.${index}.sourceTurnId`,
     invalid.status === 'COMMITTED'
-      ? 'was superseded: give the newest version of the turn'
-      : `is ${invalid.status}: give a committed turn`,
+      ? 'was superseded: use the newest version of the turn'
+      : `is ${invalid.status}: use a committed turn`,
   )
 }
 
@@ -219,13 +223,13 @@ export type RetractFactInput = z.input<typeof retractFactInput>
 /**
  * Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change.
  * @throws NotFound
- * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person, or if the fact
- * belongs to a MEMBERS conversation that the viewer has left, or by rights.ts
+ * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person, if the fact
+ * belongs to a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   authorize(viewer, 'retractFact')
   const { factId, reason } = await redactInput(deps, viewer, 'retractFact', parse(retractFactInput, input))
-  // Other text may contain characters that the database refuses.
+  // Do not query with other texts: they may contain characters that the database rejects.
   if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {
     const [fact] = await readFacts(deps.db.of(viewer.tenant), viewer, [factId])
@@ -246,7 +250,7 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
         fact.conversationId === null ? [] : [fact.conversationId],
       )
       for (const [conversationId, head] of heads) await requireChange(tx, viewer, conversationId, head)
-      // If the fact changed meanwhile, the next round reads and checks it again.
+      // If the fact changed meanwhile, the next iteration reads and checks it again.
       if ((await lockFacts(tx, [fact])).length === 0) return
       await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
       await appendFactsChanged(deps, tx, afterCommit, viewer.tenant, [fact])

@@ -4,7 +4,6 @@ import { redact, type CustomDetector } from '../../text/redact.ts'
 import type { RedactionDeps } from '../redaction.ts'
 import type { Statement } from './content-hash.ts'
 
-/** Redacts subject, predicate and object. */
 const redactStatement = <S extends Statement>(statement: S, custom: readonly CustomDetector[]): S => ({
   ...statement,
   subject: redact(statement.subject, custom).text,
@@ -14,7 +13,9 @@ const redactStatement = <S extends Statement>(statement: S, custom: readonly Cus
 
 export type StatementRedactor = <S extends Statement>(statement: S) => S
 
-/** Returns the function that redacts statements of the tenant, which changes nothing if the tenant's mode is `off`. */
+/**
+ * Returns a function that redacts the tenant's statements. It changes nothing if the tenant's redaction mode is `off`.
+ */
 export async function statementRedactor(
   { redaction, detectors }: Pick<RedactionDeps, 'redaction' | 'detectors'>,
   tenant: string,

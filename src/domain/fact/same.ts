@@ -24,24 +24,26 @@ export const THRESHOLDS: Thresholds = { same: 0.92, related: 0.6 }
 export type ComparedFact = {
   subject: string
   predicate: PredicateClass
-  /** Subject and predicate class: only facts with equal slots are duplicates or contradict each other by the rules. */
+  /** Subject and name of the predicate class. The rules find duplicates and contradictions only among equal slots. */
   slot: string
-  /** The object's words, lower case, without articles and possessives, unless it has no others. */
+  /** The object's words in lower case, without articles and possessives, unless the object has no other words. */
   words: string[]
-  /** `words` joined by spaces. Precomputed, like `wordSet`: comparing n facts takes about n²/2 comparisons. */
+  /** `words`, joined by spaces. Precomputed, like `wordSet`, because n facts need about n²/2 comparisons. */
   phrase: string
   wordSet: ReadonlySet<string>
-  /** The object, lower case. */
+  /** The normalised object in lower case. */
   object: string
   /** Numbers in the object, sorted and joined. */
   numbers: string
-  /** Capitalised words of the object except the first word. */
+  /** Capitalised words of the object except the first word, in lower case. */
   names: ReadonlySet<string>
+  /** Whether the object contains a negation. */
   isNegative: boolean
+  /** Vector of the object; null if the fact has none or it is all zeros. */
   vector: Float32Array | null
 }
 
-const ARTICLES = new Set(['a', 'an', 'the', 'my', 'his', 'her', 'their'])
+const ARTICLES_AND_POSSESSIVES = new Set(['a', 'an', 'the', 'my', 'his', 'her', 'their'])
 const NAME = /(?<=\S\s+)\p{Lu}[\p{L}\p{N}'’-]*/gu
 const NEGATIVE = /\b(?:no|not|never|without|non|except)\b|n['’]t\b/i
 
@@ -51,7 +53,7 @@ export function toComparedFact(fact: Statement & { vector: Float32Array | null }
   const { subject, predicate, object, vector } = fact
   const folded = normaliseText(object).toLowerCase()
   const all = words(object)
-  const kept = all.filter((word) => !ARTICLES.has(word))
+  const kept = all.filter((word) => !ARTICLES_AND_POSSESSIVES.has(word))
   const foldedSubject = normaliseText(subject).toLowerCase()
   const predicateClass = classify(predicate)
   const objectWords = kept.length > 0 ? kept : all
@@ -74,12 +76,12 @@ export function toComparedFact(fact: Statement & { vector: Float32Array | null }
   }
 }
 
-function isWithin(few: Iterable<string>, many: ReadonlySet<string>): boolean {
-  for (const word of few) if (!many.has(word)) return false
+function isSubset(part: Iterable<string>, whole: ReadonlySet<string>): boolean {
+  for (const word of part) if (!whole.has(word)) return false
   return true
 }
 
-/** Returns the cosine of the objects; 0 if one has no vector or the dimensions differ. */
+/** Returns the cosine of the object vectors; 0 if a fact has no vector or the dimensions differ. */
 function cosine(a: ComparedFact, b: ComparedFact): number {
   return a.vector && b.vector && a.vector.length === b.vector.length ? dot(a.vector, b.vector) : 0
 }
@@ -88,13 +90,13 @@ function sameObject(a: ComparedFact, b: ComparedFact, { same }: Thresholds): boo
   if (a.object === b.object) return true
   if (a.words.length > 0 && a.phrase === b.phrase) return true
   if (a.numbers !== b.numbers || a.isNegative !== b.isNegative) return false
-  return isWithin(a.names, b.wordSet) && isWithin(b.names, a.wordSet) && cosine(a, b) >= same
+  return isSubset(a.names, b.wordSet) && isSubset(b.names, a.wordSet) && cosine(a, b) >= same
 }
 
 /** Whether one object is a more precise form of the other: "Berlin" and "Berlin, Germany", "3 May" and "3 May 1990". */
 function refines(a: ComparedFact, b: ComparedFact): boolean {
   if (a.words.length === 0 || b.words.length === 0) return false
-  return isWithin(a.words, b.wordSet) || isWithin(b.words, a.wordSet)
+  return isSubset(a.words, b.wordSet) || isSubset(b.words, a.wordSet)
 }
 
 /** Returns fact `a` with the subject of fact `b`. */
@@ -117,7 +119,7 @@ function isRelated(a: ComparedFact, b: ComparedFact, { related }: Thresholds): b
   return (last !== undefined && last === b.words.at(-1)) || cosine(a, b) >= related
 }
 
-/** Whether the facts are contradictory by the rules. Symmetric; false for duplicates. */
+/** Whether the two facts contradict each other by the rules. Symmetric; false for duplicates. */
 export function contradicts(a: ComparedFact, b: ComparedFact, thresholds: Thresholds = THRESHOLDS): boolean {
   if (a.slot !== b.slot) return false
   const isAlwaysCompatible = a.predicate.isDenied === b.predicate.isDenied && a.predicate.cardinality === 'MANY'
@@ -131,8 +133,8 @@ export function contradicts(a: ComparedFact, b: ComparedFact, thresholds: Thresh
 }
 
 /**
- * Whether a model should judge the pair: the rules leave it open, the subjects are equal, and the predicates have the
- * same class or the cosine of the objects reaches `related`.
+ * Whether the pair is open, so that a model should judge it: the rules find neither a duplicate nor a contradiction,
+ * the subjects are equal, and the predicates have the same class or the cosine of the object vectors reaches `related`.
  */
 export function isOpen(a: ComparedFact, b: ComparedFact, thresholds: Thresholds = THRESHOLDS): boolean {
   if (a.subject !== b.subject || (a.slot !== b.slot && cosine(a, b) < thresholds.related)) return false

@@ -1,6 +1,6 @@
-// Reads the sources of facts: the turns and recordings that assert them. A viewer sees the source for a turn if it sees
-// the turn, and the source for a recording in a conversation if its view contains the recording's journal entry. The
-// source for a recording outside any conversation is visible to the whole tenant.
+// Reads the sources of facts. A source is a turn or a recording (a call of recordFacts) that asserts the fact. A viewer
+// sees a turn as source if it sees the turn, and a recording in a conversation if its view contains the journal entry
+// of the recording. A recording outside any conversation is visible to all actors of the tenant.
 
 import { MAX_SOURCES } from '../../store/sql/fact/fact-sources.ts'
 import { listSources, type FactSourceRow, type SourcePosition } from '../../store/sql/fact/read-sources.ts'
@@ -20,12 +20,12 @@ const CURSOR = cursorFormat<SourcePosition>(
   (createdAt, source) => ({ createdAt: new Date(Number(createdAt)), source }),
 )
 
-/** Returns the source's position in the list of its fact, as an opaque cursor. */
+/** Returns an opaque cursor for the source's position in the list of its fact's sources. */
 export const factSourceCursor = (source: FactSource): string => CURSOR.encode(source)
 
 /**
- * Returns a page of sources for each fact, oldest first. One statement reads all pages. A fact without visible sources,
- * or of another tenant, gets an empty page.
+ * Returns a page of visible sources for each fact, oldest first. One SQL statement reads all pages. A fact without
+ * visible sources, or of another tenant, gets an empty page.
  * @throws InvalidInput
  */
 export async function getFactSourcePages(

@@ -1,23 +1,25 @@
 // Defines the trust of facts. A person's statement about themselves is trusted most, then other statements by people,
-// then statements by agents, then by tools. A derived fact is never more trusted than the facts it was made from. A
-// less trusted fact never supersedes a more trusted one: if it would win by time, confidence or hash, both are kept.
+// then statements by agents, then statements by tools. A merged fact is never more trusted than its originals. A less
+// trusted fact never supersedes a more trusted one: if it would win by time, confidence or hash, both are kept.
 
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 
-/** Returns the participant kind that a turn's role implies; null for USER and SYSTEM, which imply none. */
+/** Returns the participant kind that a turn's role implies. Null for USER and SYSTEM, which imply no kind. */
 export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): ParticipantKind | null =>
   role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
 
 /**
- * Trust by kind of author. A higher value is more trusted. A tool may return text by anyone, and an agent may repeat
- * that text.
+ * Trust by kind of author. A higher value is more trusted. Tools are trusted least, because they may return text by
+ * anyone; an agent may repeat that text.
  */
 export const TRUST: Readonly<Record<ParticipantKind, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 
 /** Trust of a person's statement about themselves. */
 const OWN = 3
 
-/** The fields of a fact that determine its trust. `assertedBy` is null if unknown. */
+/**
+ * The fields of a fact that determine its trust. `userId` is null for a fact about no user, `assertedBy` if unknown.
+ */
 export type Assertion = { userId: string | null; saidBy: ParticipantKind; assertedBy: string | null }
 
 /** Returns the trust of a fact; a higher value is more trusted. */

@@ -1,12 +1,12 @@
-// Resolves the subject of a statement to a participant, so that facts about one user are grouped across conversations,
-// authors and names.
+// Finds the participant that is the subject of a statement, so that facts about one user belong together although they
+// come from several conversations and authors, or use different names.
 
 import { normaliseText } from './content-hash.ts'
 
 /** A participant's actor and display name. */
 export type Person = { actor: string; displayName: string | null }
 
-/** Returns the form in which names are compared. */
+/** Folds a name for comparison: normalised, in lower case. */
 const fold = (text: string) => normaliseText(text).toLowerCase()
 
 /** Returns a participant's names, folded: actor, display name, and the first word of the display name. */
@@ -16,12 +16,12 @@ const namesOf = ({ actor, displayName }: Person): string[] => {
   return [...new Set([fold(actor), whole, first].filter((each) => each !== ''))]
 }
 
-/** Captures the possessor: "Ada's sister" is about Ada. */
+/** Captures the possessor: "Ada" in "Ada's sister". A fact about the sister belongs to Ada. */
 const POSSESSOR = /^(.+?)['’]s? /u
 
 /**
- * Returns the actor of the participant that the subject names, alone or as a possessor ("Ada's sister"); null if it
- * names none, or more than one.
+ * Returns the actor of the participant whose name is the subject ("Ada") or its possessor ("Ada's sister"). Null if no
+ * participant or more than one has the name.
  */
 export function userOf(subject: string, people: readonly Person[]): string | null {
   for (const named of [fold(subject), POSSESSOR.exec(fold(subject))?.[1]]) {
@@ -34,8 +34,9 @@ export function userOf(subject: string, people: readonly Person[]): string | nul
 }
 
 /**
- * Returns the subject used to compare facts: each name of a user becomes the user's id. `names`: display names by user
- * id, from all conversations.
+ * Returns the subject with which the fact is compared: the user's id if the subject is a name of the user, and the
+ * subject itself otherwise.
+ * @param names display names by user id
  */
 export function subjectFor(
   { userId, subject }: { userId: string | null; subject: string },

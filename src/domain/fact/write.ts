@@ -1,6 +1,6 @@
 // Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
-// has no user) and visibility set: a duplicate adds a source to the stored fact and changes at most its assertion. A
-// stored fact has the assertion with the highest trust; among assertions of equal trust, the newest.
+// has no user) and visibility set: a duplicate adds a source to the stored fact and may change its assertion, which is
+// the author, the times and the confidence. A stored fact has its most trusted assertion, and of these the newest.
 
 import { terms } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
@@ -31,7 +31,7 @@ import { contentHash, type Statement } from './content-hash.ts'
 import { trustOf } from './trust.ts'
 import { visibilityOf } from './visibility-set.ts'
 
-/** The source of a fact, which determines who sees it: a turn, or only the conversation it was recorded in. */
+/** The source of a fact, which determines its viewers: a turn, or the conversation in which the fact was recorded. */
 export type CandidateSource = {
   conversationId: string
   /** Null if the fact has no source turn. */
@@ -40,7 +40,7 @@ export type CandidateSource = {
 
 /** A statement to store as a fact, with its texts normalised and, if configured, redacted. */
 export type FactCandidate = Statement & {
-  /** The user whom the fact is about; null for none. */
+  /** The user whom the fact is about; null for a fact about no user. */
   userId: string | null
   saidBy: ParticipantKind
   /** The actor who asserts it. */
@@ -54,10 +54,13 @@ export type FactCandidate = Statement & {
   source: CandidateSource | null
 }
 
-/** A candidate with its token count, hash and index terms. */
+/** A candidate with its token count, content hash and the salted term hashes of the word index. */
 export type PreparedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
 
-/** Adds token counts, hashes and terms. Call it before locking conversations: 1,000 facts take up to 1 s of CPU. */
+/**
+ * Adds token counts, content hashes and terms. Call it before locking conversations: 1,000 facts take up to 1 s of CPU
+ * time.
+ */
 export async function prepareFacts(
   { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,
@@ -82,7 +85,7 @@ type JournalHeads = ReadonlyMap<string, LockedJournal>
 
 /**
  * Locks the journals of the conversations in the order of their ids. Ignores conversations of other tenants. Does not
- * check any view: the caller does (authorize.ts).
+ * check whether the viewer may change the conversations; the caller must (authorize.ts).
  */
 export async function lockConversations(
   tx: Tx,
@@ -97,7 +100,7 @@ export async function lockConversations(
   return heads
 }
 
-/** Returns a fact as one sentence. */
+/** Returns the statement as one sentence. */
 export const sentenceOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
 
 /** Returns the salted term hashes that the word index stores for a fact. */
@@ -108,7 +111,7 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
   const { source, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, importedAt } =
     candidate
   const turn = source?.turn ?? null
-  // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
+  // A fact without a source turn has the seq of its FACTS_CHANGED entry: the next seq, because the journal is locked.
   // Exact duplicates append an entry too: otherwise a participant could join at that seq and see a fact recorded
   // earlier.
   const head = source && heads.get(source.conversationId)!
@@ -142,8 +145,8 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
 /**
- * Returns the change that an exact duplicate makes to the assertion of a stored fact; null for none. A more trusted
- * duplicate replaces all of it; an equally trusted, newer one replaces all but the confidence.
+ * Returns the stored fact's new assertion after an exact duplicate; null if it does not change. A more trusted
+ * duplicate replaces the whole assertion; an equally trusted, newer one replaces all but the confidence.
  */
 function renewal(active: ActiveRow, fact: NewFact): Renewal | null {
   const { userId, saidBy, assertedBy, observedAt, importedAt } = fact
@@ -156,15 +159,18 @@ function renewal(active: ActiveRow, fact: NewFact): Renewal | null {
 export type WrittenFacts = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
-  /** Stored facts that got a source or another assertion, with the conversation of the source. */
+  /** Stored facts to which an assertion added a source or a new assertion, with the conversation of that source. */
   renewed: Pick<FactRow, 'id' | 'conversationId'>[]
   /** The fact that each candidate asserts, in the order of the candidates. */
   assertions: { factId: string; candidate: FactCandidate }[]
-  /** Ids of the facts in `assertions` that the viewer saw before the call; empty for a job. */
+  /** Ids of the facts in `assertions` that the viewer saw before the call; empty for a background job. */
   seenBefore: Set<string>
 }
 
-/** Inserts the facts that are not stored yet. Locks the stored facts that the others duplicate (`active`, by key). */
+/**
+ * Inserts the facts that are not stored yet, and locks the stored facts that the others duplicate. Returns the ids of
+ * the inserted facts, the `duplicates`, and the locked facts by key (`active`).
+ */
 async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
   for (;;) {
     await setSavepoint(tx)
@@ -172,15 +178,15 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
     const duplicates = facts.filter(({ id }) => !inserted.has(id))
     const active = new Map((await lockFactsByKey(tx, tenant, duplicates)).map((row) => [keyOf(row), row]))
     if (duplicates.every((fact) => active.has(keyOf(fact)))) return { inserted, duplicates, active }
-    // A transaction that locks other conversations superseded a duplicate between the two statements. Roll back to the
-    // savepoint: retrying without releasing the locks would break the lock order.
+    // Another transaction superseded a duplicated fact between the two statements. Roll back to the savepoint before
+    // the retry: otherwise it would keep its locks, and break the lock order.
     await rollbackToSavepoint(tx)
   }
 }
 
 /**
  * Writes the candidates. The journals of their conversations must be locked. The caller must call `appendFactsChanged`
- * in the same transaction. `actor` is null for a job.
+ * in the same transaction. `actor` is null for a background job.
  */
 export async function writeFacts(
   tx: Tx,
@@ -209,7 +215,7 @@ export async function writeFacts(
     facts.map((fact) => ({ ...fact, id: idOf(fact) })),
   )
   return {
-    // Another candidate may be a duplicate of a new fact; the fact then includes that renewal.
+    // If another candidate duplicates a new fact, that fact may have a renewed assertion.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
     renewed: [...added, ...renewedIn].filter(({ id }) => !inserted.has(id)),
     assertions: candidates.map((candidate, i) => ({ factId: idOf(facts[i]!), candidate })),
@@ -219,7 +225,7 @@ export async function writeFacts(
 
 /**
  * Appends one FACTS_CHANGED entry to each conversation with changed facts, and announces the entries after the commit.
- * Makes the profiles of the facts' users due. Must be the transaction's last step that locks rows.
+ * Makes the profiles of the facts' users due for a refresh. Must be the last step of the transaction that locks rows.
  */
 export async function appendFactsChanged(
   publisher: JournalPublisher,

@@ -1,9 +1,10 @@
-// Ranking signals of a turn other than its terms: whether it ends with a question, and whether it states a time, an
-// amount or a name. The rules are weak and written for English; texts in other languages seldom match. The cues are
-// stored as bits next to the turn's terms, so that ranking does not read the text.
+// Computes the cues of a turn: ranking signals other than its terms. A cue says that the turn ends with a question, or
+// that it states a time, an amount or a name. The rules are approximate and written for English; texts in other
+// languages seldom match. Cues are stored as bits with the turn's terms, so that ranking does not read the text.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
+/** The bit of each cue. */
 export const Cue = {
   /** The turn ends with a question, so it seldom answers one. */
   ASKS: 1,
@@ -21,11 +22,11 @@ const TIME = new RegExp(
 )
 const AMOUNT = /\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|few|couple|several)\b/i
 /**
- * A capitalised word that follows a lower-case letter, `,`, `;` or a quotation mark, so it does not begin a sentence.
+ * A capitalised word that does not begin a sentence: it follows a space after a lower-case letter, `,`, `;` or a quote.
  */
 const INNER_CAPITAL = /(?<=[\p{Ll},;'"] )\p{Lu}\p{Ll}+/gu
 
-/** Returns the bits of Cue for a text. `actor` is the set of words of the actor's name, in lower case. */
+/** Returns the cues of a text, as bits of Cue. `actor` contains the words of the actor's name, in lower case. */
 export function cuesOf(text: string, actor: ReadonlySet<string>): number {
   let cues = 0
   if (asks(text)) cues |= Cue.ASKS
@@ -40,8 +41,7 @@ export function cuesOf(text: string, actor: ReadonlySet<string>): number {
 }
 
 /**
- * Whether the last line ends with a question mark. Blank lines and lines that start with `[` (`[image: …]`) are
- * ignored.
+ * Whether the last line ends with a question mark. Ignores blank lines and lines that start with `[` (`[image: …]`).
  */
 function asks(text: string): boolean {
   const last = text

@@ -1,10 +1,10 @@
-// Embeds a batch of texts. A text that the embedder refuses gets no vector and does not affect the others; a failure
-// of the embedder itself is thrown.
+// Embeds a batch of texts. A text that the embedder refuses gets no vector and does not affect the other texts. If the
+// embedder itself fails, throws its error.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
 
-/** A text that every working embedder accepts. */
+/** A text that every working embedder accepts. Distinguishes a refused text from a failing embedder. */
 const PROBE = 'hello'
 
 /**
@@ -40,7 +40,7 @@ export async function embedTexts(
     }
     for (const [i, index] of indexes.entries()) {
       const vector = embedded[i]!
-      // A zero vector has no direction, so it is similar to no other.
+      // A zero vector has no direction, so it is similar to no other vector.
       if (vector.some((component) => component !== 0)) vectors[index] = vector
     }
   }

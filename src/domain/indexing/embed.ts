@@ -1,6 +1,7 @@
-// Embeds turns in the background. The worker compares journals with cursors to find conversations with unread turns. It
-// writes vectors before it advances the cursor, and writing them twice changes nothing, so a crash repeats one batch
-// and loses none. Each conversation is claimed by one process at a time.
+// Embeds turns in the background. The embedder has a cursor in each conversation: the seq of the last journal entry
+// that it has read. A conversation has unread turns if its journal continues after the cursor. The worker writes
+// vectors before it advances the cursor, and writing them twice changes nothing, so a crash repeats one batch and loses
+// none. One process at a time claims a conversation.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
 import {
@@ -20,8 +21,8 @@ export type EmbeddingWorker = {
   /** Notifies the worker of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
   /**
-   * Searches for conversations with unread turns that were not nudged, for example after a crash or a change of the
-   * embedder.
+   * Makes the worker search for conversations with unread turns for which it was not nudged, for example after a crash
+   * or a change of the embedder.
    */
   sweep(): void
   /** Stops the worker and resolves once its claims are released. */
@@ -30,7 +31,7 @@ export type EmbeddingWorker = {
 
 type EmbedPlatform = Pick<Platform, 'pool' | 'vectors' | 'log'>
 
-/** Milliseconds for which nudges are collected before they are handled. */
+/** Milliseconds for which the worker collects nudges before it handles them. */
 const GATHER_MS = 5
 /** Maximum number of turns that one statement reads. */
 const READ_TURNS = 512
@@ -38,10 +39,13 @@ const READ_TURNS = 512
 const CLAIM = 64
 /** Maximum number of conversations that one search finds. */
 const FIND = 10_000
-/** Milliseconds until a conversation claimed by another process is retried: that process may miss the newest turns. */
+/**
+ * Milliseconds after which the worker tries again to claim a conversation that another process had claimed, because
+ * that process may miss the newest turns.
+ */
 const BUSY_MS = 300
 
-/** Creates the list of conversations that a worker has not read: nudged, found by a search, or claimed. */
+/** Creates the list of conversations that a worker has to read: nudged, found by a search, or claimed. */
 function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
   const nudged = new Set<string>()
   let found: string[] = []
@@ -49,7 +53,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
   let claimed: string[] = []
   let mustSearch = true
 
-  /** Removes and returns the next conversations to claim: first nudged ones; found ones only when none is claimed. */
+  /** Removes and returns the next conversations to claim: nudged ones, or found ones if none is nudged or claimed. */
   function take(): string[] {
     if (nudged.size === 0) return claimed.length > 0 ? [] : found.splice(0, CLAIM)
     const conversationIds = [...nudged].slice(0, CLAIM)
@@ -65,7 +69,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       mustSearch = true
     },
     isEmpty: () => nudged.size + found.length + claimed.length === 0 && !mustSearch,
-    /** Claims and returns the conversations to read next. Conversations claimed by another process are retried. */
+    /** Claims and returns the conversations to read next. After BUSY_MS, retries those claimed by other processes. */
     async claim(): Promise<readonly string[]> {
       if (mustSearch && nudged.size + claimed.length + found.length === 0) {
         found = await findConversationsBehind(pool, embedder, FIND)
@@ -79,7 +83,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       }
       return claimed
     },
-    /** Advances the cursors of the claimed conversations, and releases the conversations that are read to the end. */
+    /** Advances the cursors of the claimed conversations, and releases the conversations without unread turns. */
     async advance(read: readonly Unembedded[]): Promise<void> {
       const through = new Map(read.map((each) => [each.conversationId, each.through]))
       const cursors = claimed.map((conversationId) => ({ conversationId, through: through.get(conversationId) ?? 0 }))
@@ -91,13 +95,13 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       const conversationIds = claimed
       claimed = []
       found = [...conversationIds, ...found]
-      // If this fails too, the claims expire.
+      // If the release fails, the claims expire.
       if (conversationIds.length > 0) await releaseConversations(pool, embedder, conversationIds).catch(() => {})
     },
   }
 }
 
-/** Returns the vectors of the turns. Logs each turn that the embedder refuses, and leaves it out. */
+/** Returns the vectors of the turns. Logs and omits each turn that the embedder refuses. */
 async function embedTurns(
   { log }: Pick<Platform, 'log'>,
   embedder: Embedder,
@@ -124,30 +128,33 @@ async function embedTurns(
 }
 
 /**
- * Divides the turns into batches of at most `size`, in order. A conversation that is divided is read through its last
- * turn in each batch but the last one.
+ * Divides the turns into batches of at most `size` turns, in order. If a conversation is in several batches, `through`
+ * is the entry of its last turn in the batch, except in its last batch.
  */
 export function batchesOf(read: readonly Unembedded[], size: number): Unembedded[][] {
   const batches: Unembedded[][] = [[]]
-  let room = size
+  let free = size
   for (const { conversationId, through, turns } of read) {
     let from = 0
     do {
-      if (room === 0) {
+      if (free === 0) {
         batches.push([])
-        room = size
+        free = size
       }
-      const some = turns.slice(from, from + room)
-      from += some.length
-      room -= some.length
+      const part = turns.slice(from, from + free)
+      from += part.length
+      free -= part.length
       const isRead = from === turns.length
-      batches.at(-1)!.push({ conversationId, through: isRead ? through : some.at(-1)!.entry, turns: some })
+      batches.at(-1)!.push({ conversationId, through: isRead ? through : part.at(-1)!.entry, turns: part })
     } while (from < turns.length)
   }
   return batches
 }
 
-/** @param onIdle called each time no conversation is left to read */
+/**
+ * Starts a worker that embeds the turns of all tenants.
+ * @param onIdle called each time no conversation is left to read
+ */
 export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, onIdle: () => void): EmbeddingWorker {
   const { pool, vectors } = platform
   const { name } = embedder
@@ -172,19 +179,19 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
     await backlog.advance(batch)
   }
 
-  /** Embeds the turns of one read, or searches for conversations once. Returns false if no work is left. */
+  /** Reads and embeds up to READ_TURNS turns, or searches for conversations once. Returns false if no work is left. */
   async function step(signal: AbortSignal): Promise<boolean> {
     const claimed = await backlog.claim()
     if (claimed.length === 0) return !backlog.isEmpty()
     const read = await readUnembedded(pool, name, claimed, READ_TURNS)
-    // While a batch is written, the next one is embedded.
+    // Embed the next batch while a batch is written.
     let writing: Promise<void> = Promise.resolve()
     try {
       for (const batch of batchesOf(read, embedder.batch)) {
         const embedded = await embedTurns(platform, embedder, batch, signal)
         await writing
         writing = write(batch, embedded)
-        // Handled when it is awaited.
+        // The next `await writing` handles the error. Prevents an unhandled rejection until then.
         writing.catch(() => {})
       }
     } finally {

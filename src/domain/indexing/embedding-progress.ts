@@ -1,4 +1,5 @@
-// The progress of embedding over all processes, estimated from samples of the cursors.
+// Measures how far the embedding of all journals has progressed, over all processes. Estimates the rate from samples of
+// the number of entries that the embedder has read.
 
 import type { EmbedderProgress } from '../../store/sql/indexing/embedders.ts'
 import { authorize } from '../authorize.ts'
@@ -8,11 +9,11 @@ import type { Viewer } from '../view.ts'
 type Pace = {
   /** Number of entries of all journals that the embedder has read. */
   done: number
-  /** Number of entries that the embedder has not read. */
+  /** Number of entries of all journals that the embedder has not read. */
   remaining: number
   /** Entries read per second over `WINDOW_MS`, to one decimal; 0 when none remain or none were read. */
   perSecond: number
-  /** Seconds until none remain at that rate; 0 when none remain, null when the rate is 0. */
+  /** Seconds until none remain at the rate of `perSecond`; 0 when none remain, null when the rate is 0. */
   etaSeconds: number | null
 }
 
@@ -31,14 +32,19 @@ export async function getEmbeddingProgress({ embedding }: ProgressDeps, viewer: 
   return embedding.progress()
 }
 
+/** The number of entries read at a time in milliseconds. */
 type Sample = { at: number; done: number }
 
-/** Maximum age in ms of the samples from which the rate is computed. */
+/** Maximum age of the samples from which the rate is computed, in milliseconds. */
 export const WINDOW_MS = 30_000
 /** Milliseconds for which a measurement is reused. */
 const FRESH_MS = 1_000
 
-/** @param read reads the current number of entries from the database */
+/**
+ * Creates the measurement of an embedder's progress.
+ * @param read reads the current `done` and `remaining` from the database
+ * @param clock returns the current time in milliseconds
+ */
 export function createPace(log: Log, read: () => Promise<EmbedderProgress>, clock: () => number = Date.now) {
   let samples: Sample[] = []
   let last: Promise<Pace> | null = null
@@ -51,6 +57,7 @@ export function createPace(log: Log, read: () => Promise<EmbedderProgress>, cloc
     return paceOf(samples, remaining)
   }
 
+  /** Returns the progress, measured at most FRESH_MS ago. */
   function now(): Promise<Pace> {
     if (last && clock() - lastAt < FRESH_MS) return last
     lastAt = clock()
@@ -72,7 +79,7 @@ export function createPace(log: Log, read: () => Promise<EmbedderProgress>, cloc
   }
 }
 
-/** Computes the pace from samples in order of time, of which the last is current. */
+/** Computes the progress and its rate from samples in ascending order of time. The last sample is the current one. */
 export function paceOf(samples: readonly Sample[], remaining: number): Pace {
   const [first, last] = [samples[0]!, samples.at(-1)!]
   const seconds = (last.at - first.at) / 1000

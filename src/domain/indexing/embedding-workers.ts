@@ -1,15 +1,15 @@
-// The embedding workers of a process, one per embedder in use.
+// Starts and stops the embedding workers of a process, one per embedder in use.
 
 import type { Embedder } from '../../providers/ports/embedder.ts'
 import type { Platform } from '../platform.ts'
 import { startEmbeddingWorker, type EmbeddingWorker } from './embed.ts'
 
 export type EmbeddingWorkers = {
-  /** Starts the missing workers of these embedders, and stops the workers of all other embedders. */
+  /** Starts a worker for each of the embedders that has none, and stops the workers of all other embedders. */
   keep(embedders: ReadonlySet<Embedder>): Promise<void>
   /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
-  /** Makes each worker search for conversations that have unread turns but were not nudged. */
+  /** Makes each worker search for conversations with unread turns for which it was not nudged. */
   sweep(): void
   /** Stops all workers and resolves once their claims are released. */
   stop(): Promise<void>

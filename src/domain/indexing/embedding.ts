@@ -1,7 +1,7 @@
 // Determines the embedders in use, and the embedder that serves searches. An embedder is complete once it has read all
 // journal entries that are older than its registration. Until the configured embedder is complete, searches use the
-// newest complete one, and both embed new turns. After that, the vectors of older embedders are deleted. Progress is
-// stored in tables, so any process can continue where another stopped.
+// newest complete one, and both embed new turns. Later, vector-maintenance.ts deletes the vectors of older embedders.
+// The progress is stored in the database, so any process can continue where another stopped.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
@@ -20,23 +20,25 @@ import { createEmbeddingWorkers } from './embedding-workers.ts'
 import { maintainVectors } from './vector-maintenance.ts'
 
 export type Embedding = {
-  /** Returns the embedder that serves searches now: embed the query with it, and look up vectors by its name. */
+  /** Returns the embedder that serves searches now. Embed the query with it, and search the vectors under its name. */
   serving(): Embedder
   /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
   /** Returns the progress of the configured embedder. */
   progress(): Promise<EmbeddingProgress>
   /**
-   * Call once, before the first search.
+   * Registers the configured embedder and starts the workers. Call it once, before the first search.
    * @throws CallFailed if the configured embedder's stored vectors have another dimension
    */
   start(): Promise<void>
-  /** Stops running work; the next start continues it. */
+  /** Stops running work. Another process, or this one after a restart, continues it. */
   stop(): Promise<void>
 }
 
 type EmbeddingOptions = {
-  /** Creates a previously configured embedder; null if this process cannot create it. Called once per embedder. */
+  /**
+   * Creates an embedder that was configured before; null if this process cannot create it. Called once per embedder.
+   */
   find(previous: { name: string; dimension: number }): Promise<Embedder | null>
   /** Null if the database has no vector indexes. */
   indexes: VectorIndexes | null
@@ -46,10 +48,10 @@ type EmbeddingOptions = {
 
 type EmbeddingPlatform = Pick<Platform, 'db' | 'pool' | 'vectors' | 'embedder' | 'log'>
 
-/** Default interval of sweeps, in milliseconds. */
+/** Default interval between sweeps, in milliseconds. */
 const SWEEP_MS = 10_000
 
-/** Caches previously configured embedders; creates each at most once. */
+/** Caches the embedders that were configured before, and creates each at most once. */
 function createEmbedderCache(configured: Embedder, find: EmbeddingOptions['find']) {
   /** Null for an embedder that this process cannot create. */
   const created = new Map<string, Embedder | null>()
@@ -69,7 +71,7 @@ function createEmbedderCache(configured: Embedder, find: EmbeddingOptions['find'
   }
 }
 
-/** Returns the newest complete embedder that this process can create, and its index in the rows. */
+/** Returns the newest complete embedder that this process can create, and its index `at` in the rows; null for none. */
 async function newestComplete(
   rows: readonly EmbedderRow[],
   embedderOf: (row: EmbedderRow) => Promise<Embedder | null>,
@@ -81,31 +83,33 @@ async function newestComplete(
   return null
 }
 
+/** Creates the embedding of turns for one process. `start` starts it. */
 export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingOptions): Embedding {
   const { db, embedder: configured, log } = platform
   const { indexes, sweepMs = SWEEP_MS } = options
   const cache = createEmbedderCache(configured, options.find)
   const workers = createEmbeddingWorkers(platform, (embedder) => {
-    if (embedder === configured && !isFilled && !signal.aborted) fill().catch(logFailure)
+    if (embedder === configured && !isComplete && !signal.aborted) markIfComplete().catch(logFailure)
   })
   const pace = createPace(log, () => readEmbedderProgress(db, configured.name))
   const stopping = new AbortController()
   const { signal } = stopping
   let serving = configured
-  let isFilled = false
+  /** Whether the configured embedder is complete. */
+  let isComplete = false
   let stopSweeping = async () => {}
-  /** The maintenance in progress; null for none. Sweeps do not wait for it, because it may take long. */
+  /** The running maintenance; null for none. Sweeps do not wait for it, because it may take minutes. */
   let maintenance: Promise<void> | null = null
 
   const logFailure = (err: unknown) => {
     if (!signal.aborted) log.warn({ err }, 'could not update the embedders; retrying')
   }
 
-  /** Reads the embedders' rows, and updates the serving embedder and the workers. */
+  /** Reads the stored embedders, and updates the embedder that serves searches, and the workers. */
   async function refresh(): Promise<EmbedderRow[]> {
     const rows = await readEmbedders(db)
     const configuredAt = rows.findIndex(({ name }) => name === configured.name)
-    isFilled = rows[configuredAt]?.filledAt != null
+    isComplete = rows[configuredAt]?.filledAt != null
     const complete = await newestComplete(rows, cache.of)
     if (signal.aborted) return []
     const next = complete?.embedder ?? configured
@@ -115,14 +119,14 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     }
     const inUse = new Set<Embedder>()
     if (complete) inUse.add(complete.embedder)
-    // The configured embedder is not used if an embedder that was configured later is complete.
+    // The configured embedder is not in use if a newer embedder, which another process configured, is complete.
     if (configuredAt >= 0 && (!complete || configuredAt <= complete.at)) inUse.add(configured)
     await workers.keep(inUse)
     return rows
   }
 
-  /** Records that the configured embedder is complete, once it is. */
-  async function fill(): Promise<void> {
+  /** Records that the configured embedder is complete, if it is. */
+  async function markIfComplete(): Promise<void> {
     if (!(await markFilled(db, configured.name))) return
     log.info({ embedder: configured.name }, 'the embedder has read every conversation')
     await refresh()
@@ -130,7 +134,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
 
   async function sweep(): Promise<void> {
     workers.sweep()
-    if (!isFilled) await fill()
+    if (!isComplete) await markIfComplete()
     const rows = await refresh()
     await pace.report(configured.name, 4 * configured.batch)
     maintenance ??= maintainVectors({ db, log, indexes }, rows, serving.name, cache.close, signal)

@@ -11,8 +11,8 @@ import { createYield } from '../../yield.ts'
 const BATCH = 500
 
 /**
- * Indexes the unindexed turns of all tenants and returns the number that it wrote. Several processes may run it
- * concurrently. It may be interrupted at any time: the next call continues.
+ * Indexes the unindexed turns of all tenants and returns the number of turns that it indexed. Several processes may run
+ * it concurrently. If it is interrupted, the next call continues with the remaining turns.
  */
 export async function indexTurns({ db }: Pick<Platform, 'db'>): Promise<number> {
   let count = 0

@@ -1,5 +1,6 @@
 // Maintains the stored vectors: builds the indexes of the embedder that serves searches, and deletes the vectors of
-// outdated embedders. Any number of processes may run it; each step continues where another process stopped.
+// outdated embedders (EmbedderRow.isOutdated). Any number of processes may run it; each step continues where another
+// process stopped.
 
 import {
   deleteEmbedder,
@@ -18,21 +19,25 @@ type MaintenancePlatform = Pick<Platform, 'db' | 'log'> & {
 }
 
 /**
- * Number of vectors without an index from which one is built; fewer are compared as fast as an index is read. Inserting
- * a vector into an existing index takes about 50 times as long as building an index of many, so none is inserted.
+ * Number of vectors without an index that triggers building one. Comparing fewer vectors is as fast as reading an
+ * index. Vectors are never inserted into an existing index, because that takes about 50 times as long per vector as
+ * building an index.
  */
 const SEGMENT_VECTORS = 10_000
 /**
- * Maximum share of journal entries that the embedder has not read when an index is built, so that an import is indexed
- * once, at its end. Until then, searches compare the vectors in scope that have no index.
+ * Maximum share of the journal entries that may be unread by the embedder when an index is built. Hence an import is
+ * indexed once, at its end. Until then, searches compare the query with each vector in scope that has no index.
  */
 const MAX_UNREAD_SHARE = 0.1
-/** Maximum number of vectors to count, because counting them reads them. */
+/** Maximum number of vectors counted, because counting reads them. */
 const MAX_COUNTED = 1_000_000
 /** Maximum number of conversations whose vectors one statement deletes. */
 const DELETED_CONVERSATIONS = 50
 
-/** Indexes the newest vectors, once they are many, and drops the indexes that earlier merges replaced. */
+/**
+ * Drops the indexes that an earlier merge replaced. If there are none, indexes the newest vectors as soon as there are
+ * SEGMENT_VECTORS of them.
+ */
 async function indexVectors(
   { db, log, indexes }: MaintenancePlatform,
   { name, dimension }: EmbedderRow,
@@ -40,7 +45,8 @@ async function indexVectors(
 ): Promise<void> {
   if (!indexes) return
   const segments = await indexes.read(name)
-  // Not right after a merge: until its next refresh, a process searches the segments that it knows.
+  // Replaced indexes are dropped by the next run and not directly after the merge, because other processes search the
+  // segments that they know until they refresh them.
   if (unusedSegments(segments).length > 0) return indexes.dropUnused(name)
   const cover = coverOf(segments)
   const { newer, end } = await indexes.countNewer(name, cover.gaps.at(-1)!.from, MAX_COUNTED)
@@ -71,8 +77,8 @@ async function deleteOutdated(
 }
 
 /**
- * Builds indexes and deletes outdated vectors. Does nothing until the serving embedder is complete (embedding.ts),
- * because until then older vectors are needed.
+ * Builds indexes, and deletes the vectors of outdated embedders. Does nothing until the embedder that serves searches
+ * is complete (embedding.ts), because older vectors are needed until then.
  * @param onDeleted called with the name of each embedder whose vectors this process deleted
  */
 export async function maintainVectors(

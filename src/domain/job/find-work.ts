@@ -1,6 +1,6 @@
-// Finds due work and queues jobs for it. A conversation is checked shortly after it gets new entries; a sweep every
-// SWEEP_MS checks all conversations and users, in case a notification was lost. A job that several processes send is
-// queued once.
+// Finds due work and queues jobs for it. Checks a conversation shortly after entries are appended to its journal. A
+// sweep every SWEEP_MS checks all conversations and users, in case a notification was lost. A job that several
+// processes send is queued once.
 
 import type { JobQueue, Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
@@ -10,11 +10,11 @@ import { QUEUES, startWorker, type Work } from './worker.ts'
 
 /** Counts the turns of users, because work about users is due after a number of turns. */
 type Counter = {
-  /** Returns at most `limit` ids of conversations with uncounted turns, ascending, after the given id. */
+  /** Returns at most `limit` ids of conversations with uncounted turns, in ascending order, after the given id. */
   uncounted(after: string, limit: number): Promise<string[]>
   /**
-   * Counts the turns of the conversations. Returns the users who wrote them and the users whose facts changed, and in
-   * `busy` the conversations that another transaction has locked.
+   * Counts the turns of the conversations. `users` are the authors of these turns and the users whose facts changed.
+   * `busy` are the ids of conversations that another transaction has locked, whose turns were not counted.
    */
   count(conversationIds: readonly string[]): Promise<{ users: Subject[]; busy: string[] }>
 }
@@ -26,7 +26,7 @@ export type WorkKinds = {
   counter: Counter | null
 }
 
-/** Milliseconds for which conversations with new entries are collected before they are checked. */
+/** Milliseconds for which conversations with new journal entries are collected before they are checked. */
 const GATHER_MS = 250
 /** Milliseconds between sweeps. */
 const SWEEP_MS = 60_000
@@ -63,7 +63,9 @@ function createUnchecked() {
 }
 type Unchecked = ReturnType<typeof createUnchecked>
 
-/** Queues due work of the unchecked conversations and users. After a failure, the next sweep finds the rest. */
+/**
+ * Queues due work of the unchecked conversations and users. After a failure, the next sweep queues the remaining work.
+ */
 async function queueDueAmong(jobs: JobQueue, kinds: WorkKinds, unchecked: Unchecked): Promise<void> {
   for (const batch of batches(unchecked.takeConversations())) {
     for (const { name, dueAmong } of kinds.conversationWork) await jobs.send(QUEUES[name], await dueAmong(batch))
@@ -103,13 +105,13 @@ async function queueAllDue(jobs: JobQueue, { conversationWork, userWork, counter
   for (const work of userWork) await queueDue(work)
 }
 
-/** Starts finding work and running jobs. The returned function stops both and resolves when running jobs have ended. */
+/** Starts to find work and to run jobs. The returned function stops both and resolves when running jobs have ended. */
 export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() => Promise<void>> {
   const { jobs, log } = deps
   const unchecked = createUnchecked()
   const stopping = new AbortController()
   const { signal } = stopping
-  /** Null until the workers have started, because jobs can only be queued after that. */
+  /** The loop that checks; null until the workers have started, because jobs can only be queued after that. */
   let checking: Loop | null = null
   let stopSweeping = async () => {}
   const stops: (() => Promise<void>)[] = []
@@ -127,7 +129,7 @@ export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() =>
 
   async function check(): Promise<boolean> {
     await queueDueAmong(jobs, kinds, unchecked)
-    // Another transaction has locked these conversations: check them again after GATHER_MS.
+    // Other transactions have locked the remaining conversations: check them again after GATHER_MS.
     if (unchecked.hasConversations()) checking?.nudge()
     return false
   }

@@ -12,12 +12,16 @@ import { QUEUES, type JobName } from './worker.ts'
 
 export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
-/** A job for one conversation, one user or an agent of a conversation; the id of another subject is null. */
+/**
+ * A job for a conversation, a user or an agent of a conversation. `conversationId` is null for a job for a user;
+ * `userId` is null for all other jobs.
+ */
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
+/** The kinds of jobs, by queue name. */
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
 
-/** The kind of object whose id is the key of a job. The key of an agent begins with the id of its conversation. */
+/** The subject of each kind of job. The key of a job is the id of its subject. AGENT_QUEUE describes keys of agents. */
 const SUBJECTS: Record<JobName, 'conversation' | 'user' | 'agent'> = {
   COMPACT: 'conversation',
   WRITE_TITLE: 'conversation',
@@ -34,7 +38,7 @@ const CURSOR = cursorFormat<JobPosition>(
   (rank, order, id) => ({ rank: Number(rank), order: Number(order), id }),
 )
 
-/** Returns the cursor of a job. It changes when the job finishes. */
+/** Returns an opaque cursor for a job's position in the list. It changes when the job finishes. */
 export const jobCursor = (job: Job): string => CURSOR.encode(job)
 
 function toJob({ name: queue, key, ...row }: JobRow): Job {
@@ -45,20 +49,20 @@ function toJob({ name: queue, key, ...row }: JobRow): Job {
 }
 
 /**
- * Returns the number and age of the unfinished jobs of all tenants, for each kind and state with jobs.
+ * Returns the number of unfinished jobs of all tenants and the age of the oldest, for each kind and state with jobs.
  */
 export async function queueSizes({ db }: Pick<Platform, 'db'>): Promise<QueueSize[]> {
   const sizes = await readQueueSizes(db, [...NAMES.keys()])
   return sizes.map((size) => ({ ...size, name: NAMES.get(size.name)! }))
 }
 
-/** A null `state` selects all jobs. */
+/** `state` limits the page to jobs in this state; null means any state. */
 export type JobsArgs = Paging & { state?: JobState | null }
 
 /**
  * Returns a page of the tenant's jobs that the viewer sees: unfinished jobs, oldest first, then the jobs that ended in
- * the last hour, newest first. The viewer sees jobs for visible conversations, for the viewer, and for other users who
- * are or were in a visible conversation.
+ * the last hour, newest first. The viewer sees jobs for conversations that it sees, for itself, and for users who are
+ * or were participants of a conversation that it sees.
  * @throws InvalidInput
  */
 export async function getJobs(
@@ -79,7 +83,7 @@ export async function getJobs(
   return slice(rows.map(toJob), page)
 }
 
-/** Returns the job; null if it does not exist, or the viewer does not see it. `id` is a UUID. */
+/** Returns the job; null if it does not exist or the viewer does not see it. `id` must be a UUID. */
 export async function getJob({ db }: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Job | null> {
   authorize(viewer, 'getJob')
   const one = { state: null, id, after: null, before: null, limit: 1, backwards: false }

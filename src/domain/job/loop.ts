@@ -5,7 +5,8 @@ import type { Log } from '../platform.ts'
 
 export type LoopWork = {
   /**
-   * Does one piece of work. Returns false if no work is left; after a nudge during the step, the next step still runs.
+   * Does one piece of work. Returns false if no work is left. If the loop was nudged during the step, the next step
+   * runs nevertheless.
    */
   step(signal: AbortSignal): Promise<boolean>
   /** Called after each step that returned false. */
@@ -29,10 +30,11 @@ export type Loop = {
   stop(): Promise<void>
 }
 
-/** Milliseconds before the first retry, doubled by each further failure up to `max`; jitter subtracts up to half. */
+/** Milliseconds before the first retry. Each further failure doubles them, up to `max`. Jitter subtracts up to half. */
 const BACKOFF_MS = { first: 1_000, max: 60_000 }
-/** The loop pauses after a step for this share of its time, up to PAUSE_MS milliseconds, so that requests get time. */
+/** Share of a step's duration for which the loop pauses after the step, so that requests get CPU time. */
 const PAUSE_SHARE = 0.25
+/** Maximum milliseconds of this pause. */
 const PAUSE_MS = 50
 
 const backoffMs = (failures: number) =>
@@ -44,11 +46,11 @@ export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: Lo
   const stopping = new AbortController()
   const { signal } = stopping
   let isNudged = false
-  /** Ends the current sleep, if a nudge may end it. */
+  /** Ends the current sleep if it is one that a nudge ends. */
   let wake = () => {}
   let failures = 0
 
-  /** Sleeps for `ms` milliseconds (null: no limit), or until the loop stops. */
+  /** Sleeps for `ms` milliseconds (null: no limit) or until the loop stops; with `untilNudged`, also until a nudge. */
   const sleep = (ms: number | null, { untilNudged = false } = {}) =>
     new Promise<void>((resolve) => {
       if (signal.aborted) return resolve()

@@ -1,8 +1,8 @@
 // Runs a task at a fixed interval, never concurrently with itself in this process.
 
 /**
- * Runs the task once per interval; skips a run while the previous one is running. With `atOnce`, the first run starts
- * immediately, otherwise after one interval.
+ * Runs the task once per interval. Skips a run if the previous one is still running. With `atOnce`, the first run
+ * starts immediately; by default, it starts after one interval.
  * @param task must not throw
  * @returns a function that stops the task and resolves when the current run has ended
  */

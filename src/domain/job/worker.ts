@@ -1,6 +1,6 @@
-// One kind of background work, and the worker that runs its jobs. A job names only its subject: a conversation, a user
-// or an agent of a conversation. When it runs, it reads the amount of work from counters and watermarks. A duplicate
-// job therefore does nothing, and the next sweep requeues a job that was lost in a crash.
+// Defines a kind of background work, and runs the worker for its jobs. A job contains only its subject: a conversation,
+// a user or an agent of a conversation. When the job runs, it reads from the database how much work is due. Therefore a
+// duplicate job does nothing, and the next sweep requeues a job that was lost in a crash.
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'
@@ -28,34 +28,35 @@ export const QUEUES: Readonly<Record<JobName, string>> = {
   CONTINUE_RUNS: 'continue-runs',
 }
 
-/** Signals that end work early. */
+/** Conditions that end work early. */
 export type Halt = {
   /** Aborts the work at once, including a provider call in progress. */
   stop: AbortSignal
-  /** Whether the work must end before its next step. */
+  /** Returns whether the work must end before its next step. */
   shouldEnd: () => boolean
 }
 
-/** A kind of work. `Key` is a conversation id, a user as a Subject, or the key of an agent. */
+/** A kind of work. `Key` is a conversation id for work in conversations, and a Subject for work about users. */
 export type Work<Key> = {
   name: JobName
   /** Maximum number of jobs of this kind that one process runs concurrently. */
   concurrency: number
   /**
-   * Returns at most `limit` subjects with due work, in ascending order, after the given subject; null for the first.
+   * Returns at most `limit` subjects with due work, in ascending order, after the subject `after`. Null starts with the
+   * first subject.
    */
   due(after: Subject | null, limit: number): Promise<Subject[]>
-  /** Returns the subjects with due work among the given ones. */
+  /** Returns the subjects with due work among the given users, or in the given conversations. */
   dueAmong(keys: readonly Key[]): Promise<Subject[]>
-  /** Returns the conversation of a subject whose key is not the conversation's id. */
+  /** Returns the id of the subject's conversation. Absent for users, and for subjects whose key is this id. */
   conversationOf?(subject: Subject): string
   /** Does the due work of the subject and returns the number of steps. Overlapping runs never repeat a step. */
   run(subject: Subject, halt: Halt): Promise<number>
 }
 
-/** Milliseconds after which a job ends and its remaining work is queued again, behind other jobs. */
+/** Milliseconds after which a job ends before its next step; its remaining work is queued again, behind other jobs. */
 const SHARE_MS = 60_000
-/** Milliseconds after which the queue treats a running job as lost. */
+/** Milliseconds after which the job queue assumes that a running job is lost, and starts it again (job-queue.ts). */
 const LOST_MS = 300_000
 
 /** Calls `once` until it returns false or the work must end. Returns the number of calls that returned true. */
@@ -69,7 +70,7 @@ export async function repeat(
 }
 
 /**
- * Starts running jobs, at most one per subject at a time in this process.
+ * Starts a worker, which runs at most one job per subject at a time in this process.
  * @param recheck called with a subject that may have more due work
  * @returns a function that stops the worker and resolves when running jobs have ended
  */
@@ -85,7 +86,7 @@ export function startWorker(
     const now = performance.now()
     const running = busy.get(id)
     if (running) {
-      // The running job also does this job's work, unless it has already read the watermark. The recheck covers that
+      // The running job also does this job's work, unless it has already read how much is due. The recheck covers that
       // case.
       running.isRecheckNeeded = true
       const seconds = Math.round((now - running.since) / 1000)

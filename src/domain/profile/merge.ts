@@ -1,7 +1,7 @@
 // Writes a user's profile by rules, without a model: merges new facts into the previous profile and removes superseded
-// ones. Each line contains the wording of one fact, so the line of a superseded fact can be found and removed.
-// Deterministic. A profile never exceeds its token budget; facts that other actors assert about the user appear
-// as quoted claims.
+// facts. Each line contains the wording of one fact, so the line of a superseded fact can be found and removed. The
+// result is deterministic and never exceeds the token budget. Facts that other actors assert about the user appear as
+// quoted claims.
 
 import { normaliseText, type Statement } from '../fact/content-hash.ts'
 import { classify, type Section } from '../fact/predicate.ts'
@@ -9,6 +9,7 @@ import { classify, type Section } from '../fact/predicate.ts'
 export type ProfileFact = Statement & {
   observedAt: Date
   contentHash: string
+  /** Trust level; a higher value is more trusted (fact/trust.ts). */
   trust: number
   /** The author of an unconfirmed claim; null for a fact that is stated as true. */
   claimedBy: string | null
@@ -21,7 +22,7 @@ type ProfileChange = {
   previous: string | null
   /** Active facts to add. Facts already in the profile are not repeated. */
   added: readonly ProfileFact[]
-  /** Facts superseded or retracted since the previous profile. Erased facts are not listed: see the port. */
+  /** Facts superseded or retracted since the previous profile. Never contains erased facts (see profile-writer.ts). */
   removed: readonly Statement[]
 }
 
@@ -44,7 +45,7 @@ const MAX_LINE_UNITS = 300
 /** Matches the line of a claim, and captures its wording. */
 const CLAIM = /^Claimed by "[^"]*": "(.*)"$/
 
-/** Returns the line of a fact, without the dash and the claim's prefix. */
+/** Returns the line of a fact without the dash and the prefix of a claim. */
 function wording({ subject, predicate, object }: Statement, names: ReadonlySet<string>): string {
   const isOwn = names.has(normaliseText(subject).toLowerCase())
   const whole = normaliseText(isOwn ? `${predicate} ${object}` : `${subject} ${predicate} ${object}`)
@@ -54,10 +55,12 @@ function wording({ subject, predicate, object }: Statement, names: ReadonlySet<s
 const quoted = (text: string) => `"${text.replaceAll('"', "'")}"`
 const claimed = (text: string, author: string) => `Claimed by ${quoted(normaliseText(author))}: ${quoted(text)}`
 
-/** Returns one key for a line and for its form as a claim, so that only one of them is written. */
+/** Returns a key that is equal for a line and for its form as a claim, so that only one of them is written. */
 const keyOf = (line: string) => (CLAIM.exec(line)?.[1] ?? line).replaceAll('"', "'").toLowerCase()
 
-/** Matches predicates about family, pets and the like, which belong to ABOUT but are not in the predicate table. */
+/**
+ * Matches predicates such as "has a sister" and "has two", which belong to ABOUT but are not in the predicate table.
+ */
 const HAS = /^has (?:a|an|one|two|three|four|five)\b/i
 
 /**
@@ -74,7 +77,7 @@ function sectionOf({ subject, predicate }: Statement, names: ReadonlySet<string>
 const byNewness = (a: ProfileFact, b: ProfileFact) =>
   b.observedAt.getTime() - a.observedAt.getTime() || b.trust - a.trust || (a.contentHash < b.contentHash ? -1 : 1)
 
-/** Returns the lines of a profile by section title. Text outside the known sections is dropped. */
+/** Returns the lines of a profile by section title. Drops text outside the known sections. */
 function readLines(profile: string | null): Map<string, string[]> {
   const lines = new Map<string, string[]>(TITLES.map(([, title]) => [title, []]))
   let section: string[] | undefined
@@ -92,8 +95,9 @@ const render = (lines: ReadonlyMap<string, readonly string[]>) =>
     .join('\n\n')
 
 /**
- * Returns the new profile; empty if there are no facts or none fits. Each section starts with the added facts, newest
- * first. Over budget, lines are dropped from the end of "Other" first, then from the end of the longest section.
+ * Returns the new profile; empty if there are no facts or none fits the budget. Each section starts with the added
+ * facts, newest first. If the profile exceeds the budget, drops lines from the end of "Other" first, and then from the
+ * end of the section with the most lines.
  */
 export async function mergeProfile(change: ProfileChange, { maxTokens, count }: ProfileBudget): Promise<string> {
   const names = new Set(change.names.map((name) => normaliseText(name).toLowerCase()))
@@ -118,20 +122,20 @@ export async function mergeProfile(change: ProfileChange, { maxTokens, count }: 
   return fit(merged, { maxTokens, count })
 }
 
-/** Drops lines until the profile fits the budget. While it is far over budget, drops several lines between counts. */
+/** Drops lines until the profile fits the budget. Drops several lines between token counts if it exceeds it by far. */
 async function fit(lines: Map<string, string[]>, { maxTokens, count }: ProfileBudget): Promise<string> {
   for (;;) {
     const text = render(lines)
     const tokens = text === '' ? 0 : await count(text)
     if (tokens <= maxTokens) return text
     const total = [...lines.values()].reduce((sum, section) => sum + section.length, 0)
-    // Drop at least one line, but less than the estimated surplus: lines differ in length.
+    // Drop at least one line, but fewer than the estimated surplus, because lines differ in length.
     let surplus = Math.max(1, Math.floor(total * (1 - maxTokens / tokens) * 0.8))
     for (; surplus > 0; surplus--) {
       const other = lines.get('Other')!
-      const longest =
+      const section =
         other.length > 0 ? other : [...lines.values()].reduce((most, each) => (each.length > most.length ? each : most))
-      longest.pop()
+      section.pop()
     }
   }
 }

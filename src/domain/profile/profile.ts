@@ -8,7 +8,7 @@ import type { Viewer } from '../view.ts'
 
 export type UserProfile = UserProfileRow
 
-/** Returns the profiles that the viewer may read, by user. A user without such a profile has no key. */
+/** Returns the profiles that the viewer may read, by user id. Omits users without such a profile. @throws NotAllowed */
 export async function getProfiles(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,

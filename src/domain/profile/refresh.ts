@@ -1,6 +1,6 @@
 // Refreshes user profiles: reconciles the facts about the user, then merges new facts into the previous profile and
-// removes superseded ones. A profile contains only facts that are visible to everyone. Erasing a fact deletes the
-// profile, so the next refresh starts from active facts.
+// removes superseded facts. A profile contains only facts that every actor of the tenant may see. Erasing a fact
+// deletes the profiles that contain it, so that the next refresh starts from the active facts alone.
 
 import { z } from 'zod'
 import { NotAllowed, NotFound } from '../../errors.ts'
@@ -31,15 +31,16 @@ import { getProfiles, type UserProfile } from './profile.ts'
 
 /** Maximum number of tokens in a profile. */
 const PROFILE_TOKENS = 500
-/** Default and maximum number of active facts read, newest first. */
+/** Default number of active facts read, newest first. */
 export const DEFAULT_FACTS = 200
+/** Maximum number of active facts read. */
 export const MAX_FACTS = 1000
 /** Maximum number of attempts if the profile or its facts change concurrently. */
 const ATTEMPTS = 10
 /** The `madeBy` of a profile written by rules. */
 const RULES = 'rules'
 
-/** The input of a refresh. `removed` contains the superseded facts that the previous profile was made from. */
+/** The input of a refresh. `removed` contains the facts of the previous profile that are now superseded. */
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
 /** Returns the author of a claim; null for a fact that is stated as true. */
@@ -56,12 +57,12 @@ async function compose(
   const displayNames = (await readNames(deps.db, tenant, [userId], null)).get(userId) ?? []
   const names = [userId, ...displayNames.flatMap((each) => [each, each.split(' ')[0]!])]
   const { profileWriter } = deps.factServices
-  const before = previous?.content || null
+  const previousContent = previous?.content || null
   if (!profileWriter) {
     const content = await mergeProfile(
       {
         names,
-        previous: before,
+        previous: previousContent,
         removed,
         added: active.map((fact) => ({ ...fact, trust: trustOf(fact), claimedBy: claimantOf(fact) })),
       },
@@ -77,7 +78,7 @@ async function compose(
   const request = {
     userId,
     names,
-    previous: before,
+    previous: previousContent,
     removed,
     maxTokens: PROFILE_TOKENS,
     added: added.map(({ subject, predicate, object, observedAt, ...fact }) => ({
@@ -95,10 +96,10 @@ async function compose(
 }
 
 /**
- * Writes the profile and runs `advance` in the same transaction. If `advance` returns false, rolls back and returns
- * false.
+ * Composes and writes the profile, and runs `advance` in the same transaction as the write. If `advance` returns false,
+ * rolls back and returns false.
  *
- * `limit` is the maximum number of facts read; if there is no previous profile, it is at least DEFAULT_FACTS.
+ * `limit` is the maximum number of facts read. Without a previous profile, at least DEFAULT_FACTS facts are read.
  * @throws ProviderFailed
  */
 async function refresh(
@@ -125,7 +126,7 @@ async function refresh(
     const tokenCount = await deps.tokens.count(newProfile.content)
     const read = new Map(active.map((fact) => [fact.id, fact]))
     const before = new Set(previous?.claims)
-    // Facts beyond the limit were not read, and keep their lines.
+    // Facts of the previous profile beyond the limit were not read. They stay claims if they were claims before.
     const claims = madeOf.filter((id) => (read.has(id) ? claimantOf(read.get(id)!) !== null : before.has(id)))
     const result = await withTransaction(deps.db, tenant, async (tx) => {
       // Lock order: facts before the user's progress; see count-user-turns.ts.
@@ -154,13 +155,14 @@ const refreshInput = z.object({ userId: name, recentK: between(1, MAX_FACTS).nul
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
 /**
- * Reconciles the facts about the user that the viewer sees, then refreshes the profile from the newest active facts
- * that everyone sees, at most `recentK` (default DEFAULT_FACTS), and returns the profile.
+ * Reconciles the facts about the user that the viewer sees. Then refreshes the profile from the newest active facts
+ * that every actor of the tenant may see, and returns the profile. `recentK` is the number of facts; defaults to
+ * DEFAULT_FACTS, at most MAX_FACTS.
  * @throws InvalidInput @throws ProviderFailed
  * @throws NotFound if the user was never a participant of a conversation of the tenant, and no fact that the viewer
  * sees is about the user
- * @throws NotAllowed if the viewer does not see all facts that the profile contains, when the refreshed profile is
- * kept; or by rights.ts
+ * @throws NotAllowed if rights.ts denies the call; or if the viewer does not see all facts in the profile, which is
+ * refreshed nevertheless
  */
 export async function refreshUserProfile(
   deps: FactDeps,
@@ -191,7 +193,7 @@ export async function refreshUserProfile(
 /**
  * Runs one automatic refresh if one is due: one becomes due per `every` turns by the user, and whenever facts about the
  * user change. Reconciles the facts about the user first. Returns false if none is due, or if another process ran it.
- * @throws ProviderFailed, or the reason of the signal
+ * @throws ProviderFailed, or the signal's reason after an abort
  */
 export async function refreshProfileDue(
   deps: FactDeps,
@@ -205,8 +207,8 @@ export async function refreshProfileDue(
   const turns = runsDue(before.turns, before.profiledTurns, every) > 0 ? every : 0
   if (turns === 0 && before.factChanges <= before.profiledChanges) return false
   await reconcileFactsAbout(deps, { tenant, userId, actor: null }, signal)
-  // Changes since `before`, those of the reconciliation included, make the profile due again: they may be missing in
-  // this refresh. The next one then finds nothing to reconcile, and ends the series.
+  // Changes of facts since `before` may be missing in this refresh, so they make the profile due again. This includes
+  // changes by the reconciliation. The next refresh has nothing to reconcile, so the refreshes end.
   const changes = before.factChanges
   const advance = (tx: Tx) => advanceProfiling(tx, tenant, userId, before, { turns, changes })
   return refresh(deps, tenant, userId, DEFAULT_FACTS, advance, signal)

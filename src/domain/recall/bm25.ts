@@ -1,13 +1,16 @@
-// Scores word matches: Okapi BM25 over a turn together with its neighbours in the same session, because an answer
-// seldom repeats the words of its question. Pure. All counts are over texts that the viewer sees.
+// Scores word matches by Okapi BM25. A turn is scored together with its neighbours in the same session, because an
+// answer seldom repeats the words of its question. Pure. All counts include only texts that the viewer sees.
 
-/** Defaults of Robertson and Zaragoza. K1 of 0.9 to 2 and B of 0.4 to 0.75 change recall by less than half a point. */
+/**
+ * Usual parameters of BM25 (Robertson and Zaragoza). Values of K1 from 0.9 to 2 and of B from 0.4 to 0.75 change recall
+ * by less than half a percentage point.
+ */
 const K1 = 1.2
 const B = 0.75
 
-/** Number of turns on each side whose words count towards a turn. */
+/** Number of neighbouring turns on each side whose words count towards the score of a turn. */
 export const REACH = 3
-/** Returns the weight of a turn's words by its distance in turns: 1, 1/2, 1/3 and so on. */
+/** Returns the weight of a turn's words by its distance from the scored turn, in turns: 1, 1/2, 1/3 and so on. */
 export const weightAt = (distance: number) => 1 / (1 + distance)
 
 /** Occurrences of each query term in a text, by the term's index. Terms that do not occur may be absent. */
@@ -19,7 +22,7 @@ export type Statistics = {
   texts: number
   /** Number of texts that contain each query term, by the term's index. */
   documentFrequencies: readonly number[]
-  /** Average number of terms in a text that contains any query term. */
+  /** Average number of terms in the texts that contain any query term. */
   averageLength: number
 }
 
@@ -27,10 +30,13 @@ export type Statistics = {
 export const inverseDocumentFrequencies = ({ texts, documentFrequencies }: Statistics): number[] =>
   documentFrequencies.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
 
-/** Returns the length normalisation of a text. Both lengths are in terms, and include neighbours or both do not. */
+/**
+ * Returns the length normalisation of a text. Both lengths are numbers of terms. Either both or neither include
+ * the neighbours.
+ */
 export const normOf = (length: number, averageLength: number): number => K1 * (1 - B + (B * length) / averageLength)
 
-/** Returns what `count` occurrences of a term add to the BM25 score of a text. @param norm see `normOf` */
+/** Returns the part of a text's BM25 score for `count` occurrences of a term. @param norm see `normOf` */
 export const termScore = (idf: number, count: number, norm: number): number => (idf * count * (K1 + 1)) / (count + norm)
 
 /** Returns the BM25 score. See `normOf` for the lengths. */
@@ -48,7 +54,7 @@ export function averageLengthWithNeighbours(averageLength: number): number {
   return weights * averageLength
 }
 
-/** Returns the share of the query that the terms make up, weighted by inverse document frequency: 0 to 1. */
+/** Returns the share of the query's terms that are in `terms`, weighted by inverse document frequency: 0 to 1. */
 export function queryShare(idf: readonly number[], terms: ReadonlySet<number>): number {
   const all = idf.reduce((sum, weight) => sum + weight, 0)
   let part = 0

@@ -1,5 +1,6 @@
-// Computes the ranking features of turns, with those of their neighbours and their session. Pure. Works term by term on
-// flat arrays, because most of a conversation's turns can be candidates.
+// Computes the features by which turns are ranked, from the turns, their neighbours and their sessions. Pure. A place
+// is the index of a turn in its Sequence. Works term by term on flat arrays, because most turns of a conversation can
+// be candidates.
 
 import type { IndexedTurn } from '../../store/sql/recall/indexed-turns.ts'
 import { Cue } from '../indexing/cues.ts'
@@ -7,9 +8,12 @@ import { averageLengthWithNeighbours, normOf, REACH, termScore, weightAt, type S
 import type { RankCandidate } from './rank.ts'
 import { sessionsOf, turnAtPlace, type Sequence, type Sessions } from './sequence.ts'
 
-/** Maximum number of turns on each side that belong to a turn's session. */
+/** Number of turns on each side, in the same session, whose words count as words of a turn's session. */
 export const SESSION_REACH = 20
-/** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
+/**
+ * Weight of each adjacent turn in `similarityWithNeighbours`; the turn itself has 1. Neighbours count, because a short
+ * turn has little meaning alone.
+ */
 const NEIGHBOUR_WEIGHT = 0.5
 
 /** Returns the statistics of a scope that was read completely. `terms` is the number of query terms. */
@@ -32,7 +36,9 @@ export function statisticsOf(terms: number, scope: readonly Sequence[]): Statist
   return { texts, documentFrequencies, averageLength: matching ? length / matching : 1 }
 }
 
-/** Adds the BM25 score of each eligible turn, without its neighbours, to `scores`, from `offset` on. */
+/**
+ * Adds the BM25 score of each eligible turn, without its neighbours, to `scores`, at `offset` plus the turn's place.
+ */
 export function addOwnScores(
   { entries, turns, eligible, matches }: Sequence,
   idf: readonly number[],
@@ -50,7 +56,10 @@ export function addOwnScores(
   }
 }
 
-/** Returns the places, ascending, of the eligible turns among the found turns and their neighbours in the same session. */
+/**
+ * Returns the places of the eligible turns among the found turns and their neighbours in the same session, ascending.
+ * @param found places
+ */
 export function withNeighbours(sequence: Sequence, found: Iterable<number>): Int32Array {
   const { first, last } = sessionsOf(sequence)
   const isChosen = new Uint8Array(sequence.turns.length)
@@ -74,14 +83,16 @@ export type TurnSearch = {
   idf: readonly number[]
   /** Average number of terms of the turns that contain a query term, without their neighbours. */
   averageLength: number
-  /** Returns whether the query names the actor of a conversation. */
+  /** Returns whether the query names this actor of the conversation. */
   namesActor(conversationId: string, actor: string): boolean
 }
 
-/** The features of some turns of a sequence; RankCandidate describes them. Arrays with the same index describe one turn. */
+/**
+ * The features of some turns of a sequence (see RankCandidate). Elements with the same index describe the same turn.
+ */
 export type TurnFeatures = {
   sequence: Sequence
-  /** Ascending. */
+  /** The places of the turns, ascending. */
   places: Int32Array
   bm25: Float64Array
   session: Float64Array
@@ -92,7 +103,7 @@ export type TurnFeatures = {
   answers: Uint8Array
 }
 
-/** Returns the features of the turns at `places`, which ascend. */
+/** Returns the features of the turns at `places`, which must be ascending. */
 export function featuresOf(search: TurnSearch, sequence: Sequence, places: Int32Array): TurnFeatures {
   const sessions = sessionsOf(sequence)
   const features: TurnFeatures = {
@@ -134,12 +145,12 @@ function normsOf({ averageLength }: TurnSearch, { sequence, places }: TurnFeatur
   return norms
 }
 
-/** Sets `bm25` and `own`. */
+/** Sets the features `bm25` and `own`. */
 function addWords(search: TurnSearch, features: TurnFeatures, sessions: Sessions): void {
   const { sequence, places, bm25, own } = features
   const { starts, places: matching, counts } = sequence.matches
   const norms = normsOf(search, features, sessions)
-  const all = search.idf.reduce((sum, weight) => sum + weight, 0)
+  const totalIdf = search.idf.reduce((sum, weight) => sum + weight, 0)
   /** By place: 1 more than the turn's index in `places`; 0 for other turns. */
   const numbers = new Int32Array(sequence.turns.length)
   for (let i = 0; i < places.length; i++) numbers[places[i]!] = i + 1
@@ -152,7 +163,7 @@ function addWords(search: TurnSearch, features: TurnFeatures, sessions: Sessions
       for (let at = Math.max(sessions.first[place]!, place - REACH); at <= to; at++) {
         if (numbers[at]! > 0) sums[numbers[at]! - 1]! += weightAt(Math.abs(at - place)) * counts[match]!
       }
-      if (all > 0 && numbers[place]! > 0) own[numbers[place]! - 1]! += idf / all
+      if (totalIdf > 0 && numbers[place]! > 0) own[numbers[place]! - 1]! += idf / totalIdf
     }
     for (let i = 0; i < places.length; i++) {
       if (sums[i]! === 0) continue
@@ -162,30 +173,30 @@ function addWords(search: TurnSearch, features: TurnFeatures, sessions: Sessions
   }
 }
 
-/** Sets `session`. */
+/** Sets the feature `session`. */
 function addSessionWords(
   idf: readonly number[],
   { sequence, places, session }: TurnFeatures,
   sessions: Sessions,
 ): void {
   const { starts, places: matching } = sequence.matches
-  const all = idf.reduce((sum, weight) => sum + weight, 0)
-  if (all === 0) return
+  const totalIdf = idf.reduce((sum, weight) => sum + weight, 0)
+  if (totalIdf === 0) return
   for (const [term, weight] of idf.entries()) {
     let match = starts[term]!
     for (let i = 0; i < places.length; i++) {
       const place = places[i]!
       const from = Math.max(sessions.first[place]!, place - SESSION_REACH)
       const to = Math.min(sessions.last[place]!, place + SESSION_REACH)
-      // Both the places and the starts of their sessions ascend.
+      // `places` is ascending, and so is `from`. Hence `match` never has to move back.
       while (match < starts[term + 1]! && matching[match]! < from) match += 1
       if (match === starts[term + 1]!) break
-      if (matching[match]! <= to) session[i]! += weight / all
+      if (matching[match]! <= to) session[i]! += weight / totalIdf
     }
   }
 }
 
-/** Sets `similarityWithNeighbours`. */
+/** Sets the feature `similarityWithNeighbours`. */
 function addSimilarities(
   { sequence, places, similarityWithNeighbours }: TurnFeatures,
   { first, last }: Sessions,
@@ -206,7 +217,7 @@ function addSimilarities(
 
 export type TurnCandidate = RankCandidate & { kind: 'TURN'; turn: IndexedTurn; sequence: Sequence; place: number }
 
-/** Returns the candidate with index `i` in the features. */
+/** Returns the candidate at the index `i` of the features. */
 export function candidateAt(features: TurnFeatures, i: number): TurnCandidate {
   const { sequence, places } = features
   const place = places[i]!

@@ -1,4 +1,4 @@
-// Dependencies of the functions that recall.
+// Dependencies of recall.
 
 import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Embedding } from '../indexing/embedding.ts'

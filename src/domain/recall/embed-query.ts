@@ -4,10 +4,10 @@ import { CallFailed } from '../../providers/ports/call-failed.ts'
 import type { RecallDeps } from './deps.ts'
 import type { SearchRequest } from './search.ts'
 
-/** Timeout for embedding a query, in milliseconds. After it, the search uses words only. */
+/** Timeout for embedding a query, in milliseconds. If it expires, the search uses words only. */
 const EMBED_TIMEOUT_MS = 3_000
 
-/** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */
+/** Embeds the query. Returns null if its vector is all zeros or the embedder fails; the search then uses words only. */
 export async function embedQuery(
   deps: Pick<RecallDeps, 'embedding' | 'log'>,
   text: string,

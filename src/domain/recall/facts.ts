@@ -1,5 +1,5 @@
-// Recalls the active facts that the viewer sees: finds them by words and by vectors, and scores them like turns. If the
-// query names the fact's subject, the fact gets the weight that a turn gets if the query names its actor.
+// Recalls the active facts that the viewer sees: finds them by words and by vectors, and scores them like turns. A
+// query that names the subject of a fact raises the fact's score like a query that names the actor of a turn.
 
 import { findFacts, type MatchingFacts } from '../../store/sql/recall/find-facts.ts'
 import type { Scope } from '../../store/sql/recall/read-scope.ts'
@@ -17,7 +17,7 @@ import { readQuestion } from './question.ts'
 import type { Ranked } from './rank.ts'
 import { namesOf } from './named-actor.ts'
 
-/** Matches a subject of capitalised words only. Such a subject counts as a name, which a query may shorten. */
+/** Matches a subject of capitalised words only. Such a subject counts as a name, and a query may use its first word. */
 const NAME = /^\p{Lu}[^\s'’]*(?: \p{Lu}[^\s'’]*)*$/u
 
 /** Returns the names by which a query may refer to a subject. "Ada" does not refer to "Ada's sister". */
@@ -55,10 +55,11 @@ function scoresOfMatching(statistics: Statistics, { ids, counts, lengths, eligib
 
 /**
  * Returns facts, best first. Scope OWNER contains the facts of the owner's conversations and the facts about the owner.
- * `conversationId` is the conversation to search (CONVERSATION), or a conversation of the owner (OWNER); null if the
- * viewer is the owner.
+ * `conversationId` is the conversation to search for scope CONVERSATION. For scope OWNER, it is any conversation of the
+ * owner; null means that the viewer is the owner.
  *
- * The filter's times apply to the time a fact was observed; its actors, roles and metadata to the fact's source turn.
+ * The filter's times apply to the time at which a fact was observed; its actors, roles and metadata apply to the fact's
+ * source turn.
  */
 export async function recallFacts(
   deps: RecallDeps,

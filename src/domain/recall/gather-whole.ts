@@ -1,5 +1,5 @@
-// Finds candidate turns in a scope that is read completely: by the indexes of its conversations in memory
-// (index-cache.ts), in each viewer's view.
+// Finds candidate turns in a scope that is read completely. Searches the indexes of its conversations in memory
+// (index-cache.ts), limited to the viewer's view.
 
 import { readMatching } from '../../store/sql/recall/read-matching.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
@@ -31,7 +31,10 @@ async function readIndexes(
   })
 }
 
-/** Returns a function that decides whether a version matches the filter. Reads only what the indexes do not contain. */
+/**
+ * Returns a function that decides whether a version matches the filter. Reads the matching versions from the database
+ * only if the indexes do not contain all values that the filter compares.
+ */
 async function matcher(
   { pool }: GatherDeps,
   tenant: string,
@@ -44,15 +47,15 @@ async function matcher(
 }
 
 /**
- * Gathers candidates of conversations that are read whole.
- * @param isWide whether common terms are not searched for, as in a wide scope
+ * Gathers candidates from conversations that are read completely.
+ * @param isLarge whether to search only for the terms that `termsToSearch` selects for a large scope
  */
 export async function gatherWhole(
   deps: GatherDeps,
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
   { terms, vector, filter, limit, queryTurn }: SearchRequest,
-  isWide: boolean,
+  isLarge: boolean,
 ): Promise<GatheredTurns> {
   const ids = conversations.map(({ id }) => id)
   const [read, isMatch] = await Promise.all([
@@ -66,7 +69,7 @@ export async function gatherWhole(
     sequences.push(withoutQueryTurn(queryTurn, searchIndex(index, view, terms, vector?.query ?? null, isMatch)))
   }
   let statistics = statisticsOf(terms.size, sequences)
-  if (isWide) {
+  if (isLarge) {
     const searched = termsToSearch(statistics.documentFrequencies, statistics.texts)
     sequences = sequences.map((each) => ({ ...each, matches: matchesOfTerms(each.matches, searched) }))
     statistics = statisticsOf(searched.length, sequences)
@@ -130,7 +133,10 @@ function cosines({ vectors, rows }: TurnIndex, versions: Int32Array, query: Floa
   return found
 }
 
-/** For each sequence, returns the places of the best turns by words and by vectors, at most `limit` of each in all. */
+/**
+ * Returns the places of the best turns in each sequence: the best `limit` by words and the best `limit` by vectors,
+ * over all sequences.
+ */
 function findBest(sequences: readonly Sequence[], statistics: Statistics, limit: number): Set<number>[] {
   const idf = inverseDocumentFrequencies(statistics)
   const byWords = new Float64Array(statistics.texts)
@@ -142,7 +148,7 @@ function findBest(sequences: readonly Sequence[], statistics: Statistics, limit:
     const offset = offsets.at(-1)!
     addOwnScores(sequence, idf, statistics.averageLength, byWords, offset)
     for (let place = 0; place < eligible.length; place++) {
-      // Shift every cosine above 0, so that dissimilar turns can fill the result.
+      // Shift every cosine above 0, because `best` ignores other scores, but dissimilar turns may fill the result.
       if (eligible[place] === 1) byVectors[offset + place] = similarities[place]! + 1 + 1e-6
     }
     offsets.push(offset + eligible.length)

@@ -1,7 +1,7 @@
 // Finds candidate turns by words and by vectors, with the data that ranking needs. A small scope is read completely. A
-// wide one is searched through indexes: its words in memory or in the database, its vectors in the database. Every
-// statement applies the viewer's view: turns that the viewer does not see are never candidates or neighbours and are
-// not counted.
+// large scope is searched through indexes: its words in memory or in the database, its vectors in the database. Every
+// search applies the viewer's view: turns that the viewer does not see are never candidates or neighbours and are not
+// counted.
 
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { versionKey } from '../../store/vector-search.ts'
@@ -18,17 +18,17 @@ import { searchInMemory } from './words-in-memory.ts'
 const WHOLE_TURNS = 5_000
 /** Maximum number of public turns in a scope that is read completely if its indexes are in memory. */
 const PREPARED_TURNS = 15_000
-/** The limits of the two. */
+/** The default of both limits. */
 const LIMITS = { whole: WHOLE_TURNS, prepared: PREPARED_TURNS }
 /**
- * Maximum number of journal entries in such a scope, as a multiple of its maximum number of turns. This bounds the
- * work, because private turns and older versions are read, too.
+ * Maximum number of journal entries in such a scope, as a multiple of its maximum number of public turns. This bounds
+ * the work, because private turns and older versions are read, too.
  */
 const ENTRIES_PER_TURN = 2
 /**
- * Whether the scope is read completely: it has at most `whole` public turns, and at most ENTRIES_PER_TURN times as many
- * entries. Private turns count only as entries, so they change the method, and slightly the ranking, only in a scope
- * with more than that many entries.
+ * Whether the scope has at most `whole` public turns, and at most ENTRIES_PER_TURN times as many journal entries.
+ * Private turns count only as entries: below that number of entries, turns that the viewer does not see change neither
+ * the method of the search nor the ranking.
  */
 export function isReadWhole(
   conversations: readonly Pick<ScopeConversation, 'lastSeq' | 'publicTurns'>[],
@@ -39,7 +39,10 @@ export function isReadWhole(
   return sum(({ publicTurns }) => publicTurns) <= whole && sum(({ lastSeq }) => lastSeq) <= ENTRIES_PER_TURN * whole
 }
 
-/** Whether the scope is read completely now. If it is recalled often enough, its indexes are read into memory. */
+/**
+ * Whether a recall of the scope reads it completely now. For a scope between the two limits, repeated calls start to
+ * read its indexes into memory (see `prepare` in index-cache.ts).
+ */
 export function isSearchedWhole(
   { pool, indexes, embedding }: Pick<GatherDeps, 'pool' | 'indexes' | 'embedding'>,
   tenant: string,
@@ -62,9 +65,10 @@ export const gather = (
 ): Promise<GatheredTurns> =>
   isSearchedWhole(deps, viewer.tenant, conversations, limits)
     ? gatherWhole(deps, viewer, conversations, request, !isReadWhole(conversations, limits.whole))
-    : deps.gates.searches.run(viewer.tenant, () => gatherWide(deps, viewer, conversations, request))
+    : deps.gates.searches.run(viewer.tenant, () => gatherLarge(deps, viewer, conversations, request))
 
-async function gatherWide(
+/** Gathers candidates from a large scope through indexes. */
+async function gatherLarge(
   deps: GatherDeps,
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
@@ -83,8 +87,8 @@ async function gatherWide(
   ])
   const candidates = candidatesIn(sequences, found)
 
-  // Ranking needs the similarities of the candidates and of the turns beside them. The search computed some of them;
-  // computing them again is cheap.
+  // Ranking needs the similarities of the candidates and of the adjacent turns. The search has computed some of them,
+  // but computing them again is cheap.
   const compared = sequences.flatMap((sequence, i) => {
     const places = new Set([...candidates[i]!].flatMap((place) => [place - 1, place, place + 1]))
     return [...places].flatMap((place) => (place in sequence.turns ? turnAtPlace(sequence, place) : []))
@@ -101,7 +105,10 @@ async function gatherWide(
   return { sequences, candidates, participants, statistics: words.statistics, vectorSearch: nearest?.method ?? 'NONE' }
 }
 
-/** Searches in memory if the scope is cached and memory contains what the filter compares. */
+/**
+ * Searches in memory if the words of the scope are cached and the filter compares only values that are in memory.
+ * Otherwise, searches in the database.
+ */
 async function searchWords(
   deps: GatherDeps,
   viewer: Viewer,
@@ -118,8 +125,8 @@ async function searchWords(
 }
 
 /**
- * Returns the places of the candidates in each sequence: the found turns and their neighbours. A neighbour that several
- * sequences contain is a candidate in the first one; each has enough of its neighbours.
+ * Returns the places of the candidates in each sequence: the found turns and their neighbours. A neighbour that is in
+ * several sequences is a candidate only in the first one; each of them contains the turns that its features depend on.
  */
 function candidatesIn(sequences: readonly Sequence[], found: readonly (readonly number[])[]): Int32Array[] {
   const taken = new Set<string>()

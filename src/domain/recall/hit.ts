@@ -1,4 +1,4 @@
-// The hits that a recall returns.
+// Builds the hits that a recall returns.
 
 import type { Read } from '../../store/read.ts'
 import { turnsAtRead } from '../../store/sql/turn/read-turns.ts'
@@ -14,20 +14,23 @@ export type RecallHit = {
   /** Calibrated probability that the memory is evidence for the query (relevance.ts), 0 to 1. */
   relevance: number
   /**
-   * Cosine of query and memory; for a fact, the greater of its two cosines. Null for summaries, and if the query has no
-   * vector or the memory has none (yet).
+   * Cosine of query and memory; for a fact, the greater of the cosines of its two vectors. Null for summaries, and if
+   * the query or the memory has no vector.
    */
   similarity: number | null
   /**
-   * BM25 score relative to the best match of its kind, 0 to 1. For facts and summaries, standalone.ts lowers it. Null
-   * if no word matches.
+   * BM25 score divided by the best score of the same kind, 0 to 1. Lower for facts and summaries (see rankStandalone).
+   * Null if no word matches.
    */
   textScore: number | null
   /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]
 }
 
-/** The read of the turns of hits and their neighbours, because ranking read only index entries. Null for no turns. */
+/**
+ * Returns the read of the turns of hits and of their neighbours, because ranking has read only index entries. Null if
+ * there are no turns to read.
+ */
 export function turnsOfHitsRead(viewer: Viewer, chosen: readonly ChosenMemory[]): Read<Turn[]> | null {
   const versions = new Map(
     chosen
@@ -39,7 +42,7 @@ export function turnsOfHitsRead(viewer: Viewer, chosen: readonly ChosenMemory[])
   return versions.size > 0 ? turnsAtRead(viewer, [...versions.values()]) : null
 }
 
-/** Returns the hits. @param read the turns that were read; a hit whose turn is not among them is omitted */
+/** Returns the hits. Omits a hit whose turn was not read. @param read the turns that were read */
 export function hitsOf(chosen: readonly ChosenMemory[], read: readonly Turn[]): RecallHit[] {
   const turns = new Map(read.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
   const memoryOf = ({ candidate }: RankedMemory): Memory | null => {

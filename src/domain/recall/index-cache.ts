@@ -1,6 +1,6 @@
-// A cache of the indexes of conversations that are searched whole. A recall reads the state of a conversation with its
-// view; the cached index is used only if it has that state. So the next recall sees the writes of other processes,
-// without messages that could be lost. A conversation with newer entries is read again from there on.
+// Caches the indexes of conversations that recalls read completely. Each recall reads the state of a conversation
+// together with the viewer's view, and uses the cached index only if it has this state. Hence a recall sees the writes
+// of all processes without notifications, which could be lost. If the conversation has newer entries, reads only these.
 
 import { LRUCache } from 'lru-cache'
 import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn-index.ts'
@@ -10,18 +10,18 @@ import { updated, type TurnIndex } from './turn-index.ts'
 /** Maximum size of the cache, in bytes: about 100,000 turns of twelve words with vectors of 100 components. */
 const MAX_BYTES = 64 * 1024 * 1024
 /**
- * Milliseconds after which an index that no recall used is dropped. An index has names and vectors. If they are erased
- * and the process does not search the conversation again, they leave its memory within this time.
+ * Milliseconds after which an index that no recall used is dropped. An index contains names and vectors, which may
+ * be erased. They then leave the memory of the process within this time, even if it does not search them again.
  */
 const UNUSED_MS = 60_000
-/** Estimated size of a journal entry's version besides its vector, in bytes. */
+/** Estimated size of an index per journal entry, without vectors, in bytes. */
 const ENTRY_BYTES = 250
-/** Number of larger scopes whose last recall is remembered. */
-const MAX_ASKED = 1_000
-/** Maximum number of newer entries that are read alone. Beyond them, the whole conversation is read again. */
+/** Maximum number of larger scopes whose last recall is remembered. */
+const MAX_RECALLED = 1_000
+/** Maximum number of newer entries to read separately. If there are more, the whole conversation is read again. */
 const MAX_NEWER = 500
 
-/** Whether the index was read in that state or later. The numbers of a state only grow. */
+/** Whether the index was read in that state or a later one. The numbers of a state never decrease. */
 const isCurrent = (index: IndexState, state: IndexState): boolean =>
   index.lastSeq >= state.lastSeq
   && index.removedThrough >= state.removedThrough
@@ -29,8 +29,8 @@ const isCurrent = (index: IndexState, state: IndexState): boolean =>
 
 export type IndexCache = {
   /**
-   * Returns the indexes of conversations of the tenant, in at least the given states. A conversation that no longer
-   * exists has no key.
+   * Returns the indexes of the tenant's conversations by id, in the given states or later ones. Omits conversations
+   * that no longer exist.
    */
   read(
     pool: Pool,
@@ -39,8 +39,9 @@ export type IndexCache = {
     conversations: readonly Conversation[],
   ): Promise<Map<string, TurnIndex>>
   /**
-   * Whether the indexes of a larger scope are cached, so that `read` reads only a few newer entries. The second call for
-   * a scope within a minute starts to fill the cache in the background, unless the scope would take half of it.
+   * Returns whether the indexes of a larger scope are cached, so that `read` reads only a few newer entries. The second
+   * call for a scope within UNUSED_MS starts to fill the cache in the background, unless the scope would take more than
+   * half of it.
    */
   prepare(
     pool: Pool,
@@ -48,7 +49,7 @@ export type IndexCache = {
     embedder: { name: string; dimension: number },
     conversations: readonly Conversation[],
   ): boolean
-  /** Resolves when nothing is being read in the background. */
+  /** Resolves when no background read is running. */
   settled(): Promise<void>
 }
 
@@ -56,7 +57,7 @@ type Conversation = { id: string; state: IndexState }
 
 const keyOf = (embedder: string, conversationId: string) => `${conversationId} ${embedder}`
 
-/** @param maxBytes maximum size, in bytes; 0 keeps nothing */
+/** @param maxBytes maximum size of the cache, in bytes; 0 disables it */
 export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
   const cache = new LRUCache<string, TurnIndex>({
     maxSize: Math.max(1, maxBytes),
@@ -66,11 +67,11 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
     ttlAutopurge: true,
   })
 
-  /** The larger scopes that were recalled once, by the smallest id of their conversations. */
-  const asked = new LRUCache<string, true>({ max: MAX_ASKED, ttl: UNUSED_MS })
+  /** The larger scopes that were recalled within UNUSED_MS. The key is the smallest id of their conversations. */
+  const recalled = new LRUCache<string, true>({ max: MAX_RECALLED, ttl: UNUSED_MS })
   let filling: Promise<void> | null = null
 
-  /** Seq of the newest entry that the index and its vectors contain; null if the conversation must be read whole. */
+  /** Returns the seq after which to read newer entries; null if the conversation must be read completely. */
   function resumeFrom(index: TurnIndex | undefined, state: IndexState): number | null {
     if (!index || index.removedThrough !== state.removedThrough) return null
     const after = Math.min(index.lastSeq, index.embeddedThrough)
@@ -89,7 +90,7 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
     for (const { id, before } of conversations) {
       const each = read.get(id)
       if (!each) continue
-      // Retention has removed content meanwhile, of any turn.
+      // Retention has removed content of turns meanwhile: read the conversation completely.
       if (before && before.removedThrough !== each.removedThrough) changed.push({ id, before: null, after: null })
       else indexes.push(updated(id, before, each))
     }
@@ -102,7 +103,7 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
     try {
       for (const { id } of missing) await readAll(pool, tenant, embedder, [{ id, before: null, after: null }])
     } catch {
-      // The next recall tries again, and its own statements report what fails.
+      // The next recall retries, and its own statements report the error.
     } finally {
       filling = null
     }
@@ -134,8 +135,8 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
       const entries = conversations.reduce((sum, { state }) => sum + state.lastSeq, 0)
       if (entries * (ENTRY_BYTES + 4 * dimension) > maxBytes / 2) return false
       const key = conversations.reduce((least, { id }) => (id < least ? id : least), conversations[0]!.id)
-      if (asked.has(key)) filling ??= fill(pool, tenant, name, missing)
-      asked.set(key, true)
+      if (recalled.has(key)) filling ??= fill(pool, tenant, name, missing)
+      recalled.set(key, true)
       return false
     },
     async settled() {

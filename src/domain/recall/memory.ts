@@ -1,4 +1,4 @@
-// Merges ranked memories of all kinds and chooses the hits that fit the token limit. Pure.
+// Merges the ranked turns, facts and summaries, and chooses the hits that fit the token limit. Pure.
 
 import { versionKey } from '../../store/vector-search.ts'
 import type { Fact } from '../fact/fact.ts'
@@ -25,7 +25,7 @@ export type ChosenMemory = {
   neighbours: TurnCandidate['turn'][]
 }
 
-/** Merges rankings; at equal scores, the newer hit is first. */
+/** Merges the rankings of several kinds. At equal scores, the newer hit is first. */
 export function merge(...kinds: readonly Ranking<RankedMemory['candidate']>[]): Ranking<RankedMemory['candidate']> {
   const filled = kinds.filter(({ count }) => count > 0)
   if (filled.length < 2) return filled[0] ?? toRanking([])
@@ -71,7 +71,7 @@ function withCosts(
   return { around, costs: [own, ...around].map((turn) => [versionKey(turn), turn.tokens]) }
 }
 
-/** The text that identifies a memory; the versions of a turn have the same. */
+/** Returns the text that identifies a memory. All versions of a turn have the same identity. */
 export const identityOf = ({ candidate }: RankedMemory): string =>
   candidate.kind === 'TURN'
     ? versionKey({ conversationId: candidate.turn.conversationId, seq: candidate.turn.position })
@@ -80,8 +80,8 @@ export const identityOf = ({ candidate }: RankedMemory): string =>
       : candidate.summary.id
 
 /**
- * Chooses the best `k` hits that fit. Neighbours' tokens count too; a turn that is returned twice counts once.
- * `isMore`: whether another hit would fit if it were the first one.
+ * Chooses the best `k` hits that fit into `maxTokens` together with their neighbours, at most `reach` on each side. A
+ * turn that is returned twice counts once. `isMore` is true if a further hit would fit as the first hit of a page.
  */
 export function choose(
   ranked: Iterable<RankedMemory>,

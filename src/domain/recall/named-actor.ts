@@ -1,4 +1,4 @@
-// The names by which a query may refer to a participant. Pure.
+// Computes the names by which a query may refer to a participant. Pure.
 
 import type { NamedParticipant } from '../../store/sql/recall/read-turn-index.ts'
 import { STOP_WORDS, words } from '../../text/words.ts'
@@ -6,7 +6,7 @@ import { STOP_WORDS, words } from '../../text/words.ts'
 /** A current or former participant, with the names by which a query may refer to it, in lower case. */
 export type NamedActor = { conversationId: string; actor: string; names: readonly string[] }
 
-/** Returns the full name and its first word, except stop words and single characters. */
+/** Returns the full name and its first word, in lower case. Omits stop words and single characters. */
 export function namesOf(name: string): string[] {
   const all = words(name)
   const first = all[0]

@@ -1,4 +1,5 @@
-// The inverted index of a conversation: for each term, the versions of turns that contain it. Pure.
+// Builds the inverted index of a conversation. A posting records that a version of a turn contains a term, and how
+// often. Pure.
 
 import type { IndexedVersion } from '../../store/sql/recall/read-turn-index.ts'
 
@@ -7,18 +8,20 @@ export type Postings = {
   terms: Int32Array
   /** Index of each term's first posting, followed by the number of all postings. */
   starts: Int32Array
-  /** By posting: the index of a version with the term, and the number of its occurrences there. Ascending per term. */
+  /** The index of each posting's version, ascending for each term. */
   versions: Int32Array
+  /** The number of occurrences of each posting's term in the version, at most 65,535. */
   counts: Uint16Array
 }
 
-/** Maximum number of versions of an index, so that a term and a version fit a key of 53 bits. */
+/** Maximum number of versions of an index, so that `keyOf` returns an exact integer of at most 53 bits. */
 export const MAX_VERSIONS = 2 ** 21
 
 const keyOf = (term: number, version: number) => (term >>> 0) * MAX_VERSIONS + version
 
 /**
- * Returns the postings of versions in an order: those of `before` merged with those of the new versions.
+ * Merges the postings of `before` with those of the new versions, and numbers the versions in the given order. Drops
+ * the postings of versions that are not in `order`.
  * @param order for each version, its index in `before`, or -1 minus its index in `added`
  * @param size number of versions of `before`
  */
@@ -79,7 +82,7 @@ export function mergedPostings(
   }
 }
 
-/** Returns the range of the term's postings; it is empty if no version has the term. */
+/** Returns the range of the term's postings, `to` exclusive. The range is empty if no version contains the term. */
 export function postingsRange({ terms, starts }: Postings, term: number): [from: number, to: number] {
   let [low, high] = [0, terms.length]
   while (low < high) {

@@ -1,29 +1,31 @@
-// Scalar products of a query with blocks of vectors, by the SIMD instructions of WebAssembly: a tenth of the time of
-// JavaScript. They read only WebAssembly's own memory, which therefore has copies of the blocks used last.
+// Computes scalar products of a query with blocks of vectors by SIMD instructions of WebAssembly, in a tenth of the
+// time that JavaScript takes. WebAssembly reads only its own memory, so the blocks are copied to it. The memory caches
+// the copies of the most recently used blocks.
 
 import { LRUCache } from 'lru-cache'
 import { PRODUCTS } from './products-wasm.ts'
 
-/** Maximum size of a block, and size of its copy, in bytes. */
+/** Maximum size of a block, and size of each copy, in bytes. */
 const BLOCK_BYTES = 64 * 1024
-/** Number of components by whose multiples rows are padded: products.wat reads 32 bytes at once. */
+/** Rows are padded to a multiple of this number of components, because products.wat reads 32 bytes at once. */
 const STEP = 8
-/** Maximum number of copies, 32 MiB in all. Beyond them, the copy that was unused for longest is replaced. */
+/** Maximum number of copies, which take 32 MiB in total. A further copy replaces the least recently used one. */
 const COPIES = 512
 /** Milliseconds after which an unused copy may be cleared, because its vectors may have been erased. */
 const UNUSED_MS = 60_000
+/** Size of a page of WebAssembly memory, in bytes. */
 const PAGE_BYTES = 64 * 1024
 
-/** Number of components of a row, of which the last ones may be padding. */
+/** Returns the number of components of a row, including padding at its end. */
 export const rowSize = (dimension: number): number => Math.ceil(dimension / STEP) * STEP
 
-/** Maximum number of rows of a block. */
+/** Returns the maximum number of rows of a block. */
 export const rowsPerBlock = (dimension: number): number => Math.floor(BLOCK_BYTES / 4 / rowSize(dimension))
 
 export type Products = {
   /**
-   * Returns the product of the query with each of the first `rows` rows of the block. The result is valid until the
-   * next call. Blocks must not change.
+   * Returns the scalar product of the query with each of the first `rows` rows of the block. The result is valid until
+   * the next call. The caller must not change a block after the first call with it.
    */
   (block: Float32Array, rows: number, query: Float32Array): Float32Array
 }
@@ -33,10 +35,13 @@ type Exports = {
   products(row: number, end: number, size: number, query: number, out: number): void
 }
 
-/** Offsets in the memory: the query, the products, and the copies. The first two are as large as a block. */
+/**
+ * Offsets in the memory of the query, the products and the first copy. The areas of the first two are as large as a
+ * copy.
+ */
 const [QUERY, OUT, FIRST_COPY] = [0, BLOCK_BYTES, 2 * BLOCK_BYTES]
 
-/** @param copies maximum number of copies */
+/** Creates an instance with its own memory. @param copies maximum number of copies */
 export function createProducts(copies = COPIES): Products {
   const module = new WebAssembly.Module(Buffer.from(PRODUCTS, 'base64'))
   const { memory, products } = new WebAssembly.Instance(module).exports as unknown as Exports
@@ -53,7 +58,9 @@ export function createProducts(copies = COPIES): Products {
   })
   let isPurging = false
 
-  /** Clears unused copies while there are any. One timer, because a recall uses dozens of copies. */
+  /**
+   * Clears unused copies regularly until no copy is left. Uses one timer for all, because a recall uses dozens of them.
+   */
   function purgeLater(): void {
     if (isPurging) return
     isPurging = true
@@ -64,7 +71,7 @@ export function createProducts(copies = COPIES): Products {
     }, UNUSED_MS / 2).unref()
   }
 
-  /** Returns the offset of the block's copy. */
+  /** Returns the offset of the block's copy. Copies the block if necessary. */
   function copyOf(block: Float32Array): number {
     const known = offsets.get(block)
     if (known !== undefined) return known

@@ -1,9 +1,9 @@
-// The terms of a query.
+// Extracts the terms of a query, and selects the terms by which a large scope is searched.
 
 import { hashTerm } from '../../text/term-hash.ts'
 import { terms } from '../../text/words.ts'
 
-/** Maximum number of distinct terms searched for, from the beginning of the query. */
+/** Maximum number of distinct terms of a query. Further terms are ignored. */
 const MAX_TERMS = 32
 
 /** Index of each query term, by the term's hash (term-hash.ts). */
@@ -15,13 +15,14 @@ export function toTerms(query: string): QueryTerms {
   return new Map(distinct.map((term, index) => [hashTerm(term), index]))
 }
 
-/** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
+/** A term is common if it occurs in more than this share of the turns of a large scope. */
 const COMMON_SHARE = 0.1
-/** Maximum number of turns found per term. A term that reaches it counts as common too. */
+/** Maximum number of turns found per term. A term that reaches it is common, too. */
 export const MAX_POSTINGS = 10_000
 
 /**
- * Returns the indexes of the terms to search a wide scope for, ascending.
+ * Returns the indexes of the terms by which a large scope is searched, ascending: the terms that occur and are not
+ * common. If all terms that occur are common, returns all of them.
  * @param frequencies number of turns that contain each term @param turns number of turns in the scope
  */
 export function termsToSearch(frequencies: readonly number[], turns: number): number[] {

@@ -1,30 +1,30 @@
 // Detects hints in a query: names, periods, and whether it asks for a time, an amount or a name. Each hint is a weak
-// signal for ranking. The rules are English; in other languages, only names, ISO dates and years are detected.
+// signal for ranking. The rules are for English. In other languages, they detect only names, ISO dates and years.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
 /** The hints found in a query. */
 export type Question = {
-  /** The names, of those passed to readQuestion, that the query contains, in lower case. */
+  /** The names passed to readQuestion that the query contains, in lower case. */
   names: ReadonlySet<string>
-  /** Whether it asks for a time or duration: when, how long, which year. */
+  /** Whether the query asks for a time or a duration, for example by "when", "how long" or "which year". */
   asksTime: boolean
-  /** Whether it asks for an amount: how many, how much, how often. */
+  /** Whether the query asks for an amount, by "how many", "how much" or "how often". */
   asksAmount: boolean
-  /** Whether it asks for a name: who, where, which, what … called. */
+  /** Whether the query asks for a name, for example by "whose", "where", "which" or "called". */
   asksName: boolean
   /** Periods that the query names; may be empty. */
   periods: Period[]
 }
 
 /**
- * A period in UTC: `months` whole months from `month` (0 to 11; null means January), or the single `day` of `month`
- * (null means the whole period). A null `year` means any year.
+ * A period in UTC. If `day` is null, the period is `months` whole months from the start of `month`. Otherwise it is the
+ * day `day` of `month`. `month` is 0 to 11; null means January. A null `year` means any year.
  */
 export type Period = { year: number | null; month: number | null; months: number; day: number | null }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Milliseconds after the end of a period during which a turn may still refer to it ("last week"). */
+/** Milliseconds after the end of a period in which a turn may still report on it, for example by "last week". */
 const REPORTED_WITHIN_MS = 7 * DAY_MS
 
 const ASKS_TIME = /\bwhen\b|\bhow (?:long|recently)\b|\b(?:what|which) (?:year|month|date|day|time|season|week)\b/i
@@ -42,8 +42,8 @@ const SEASON = new RegExp(`\\b(${Object.keys(SEASONS).join('|')})\\b(?:\\s+of)?\
 const BARE_YEAR = new RegExp(`\\b(${YEAR})\\b`, 'g')
 
 /**
- * Detects the hints in a query. `names` contains the full and first names of the candidates' participants or subjects,
- * in lower case.
+ * Detects the hints in a query.
+ * @param names full and first names of participants, or of the subjects of facts, in lower case
  */
 export function readQuestion(query: string, names: Iterable<string>): Question {
   const lower = ` ${query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `
@@ -57,8 +57,8 @@ export function readQuestion(query: string, names: Iterable<string>): Question {
 }
 
 /**
- * Returns the dates, months, seasons and years that a text names. Ignores a lower-case "may" without a day or year, and
- * seasons without a year.
+ * Returns the dates, months, seasons and years that a text contains. Ignores "may" in lower case without a day or a
+ * year, and seasons without a year.
  */
 export function periods(text: string): Period[] {
   const found: Period[] = []
@@ -82,18 +82,21 @@ export function periods(text: string): Period[] {
       found.push({ year: +year, month: SEASONS[season.toLowerCase()]!, months: 3, day: null })
       return ' '
     })
-  // A year without a month counts only if the text names no other period.
+  // Use years without a month only if the text contains no other period.
   if (found.length === 0) {
     for (const [, year] of rest.matchAll(BARE_YEAR)) found.push({ year: +year!, month: null, months: 12, day: null })
   }
   return found
 }
 
-/** Whether a turn created at `at` (ms) may report on a period: `at` is in it, or within REPORTED_WITHIN_MS after it. */
+/**
+ * Whether a turn may report on one of the periods: it was created in the period or within REPORTED_WITHIN_MS after it.
+ * @param at creation time of the turn, in milliseconds since the epoch
+ */
 export function mayReportOn(periodsNamed: readonly Period[], at: number): boolean {
   const year = new Date(at).getUTCFullYear()
   return periodsNamed.some((period) => {
-    // A period without a year may be in the turn's year or in the year before.
+    // A period without a year may be in the year of the turn or in the year before.
     const years = period.year === null ? [year - 1, year] : [period.year]
     return years.some((y) => {
       const from = Date.UTC(y, period.month ?? 0, period.day ?? 1)

@@ -1,5 +1,5 @@
-// Ranks the candidates of a search for turns. Pure. Only the hits that are looked at become objects, because there may
-// be a thousand candidates.
+// Ranks the candidates of a search for turns. Pure. Creates objects only for the hits that the caller iterates over,
+// because there may be thousands of candidates.
 
 import { inverseDocumentFrequencies } from './bm25.ts'
 import { candidateAt, featuresOf, type TurnCandidate, type TurnFeatures } from './candidate.ts'
@@ -9,9 +9,12 @@ import { weightedSignals, type Ranked, type Ranking, type Signals } from './rank
 import { COMPARED, comparedOf, relevanceAmong } from './relevance.ts'
 import type { GatheredTurns } from './search.ts'
 
-/** Candidates of several sequences, in flat arrays. */
+/**
+ * The scores of the candidates of all sequences, in flat arrays. Elements with the same index describe one candidate.
+ */
 type Scores = { scores: Float64Array; times: Float64Array; textScores: Float64Array; hasVectors: boolean }
 
+/** Returns the ranking of the gathered candidates. */
 export function rankTurns(query: string, gathered: GatheredTurns): Ranking<TurnCandidate> {
   const { sequences, candidates, participants, statistics } = gathered
   const question = readQuestion(
@@ -40,7 +43,7 @@ function namedActors(question: Question, participants: readonly NamedActor[]): M
   return named
 }
 
-/** Scores the candidates as `rank` does. */
+/** Returns the scores of the candidates, computed as in `rank`. */
 function scoresOf(question: Question, parts: readonly TurnFeatures[]): Scores {
   const count = parts.reduce((sum, { places }) => sum + places.length, 0)
   const [scores, times, textScores] = [new Float64Array(count), new Float64Array(count), new Float64Array(count)]
@@ -71,7 +74,9 @@ function scoresOf(question: Question, parts: readonly TurnFeatures[]): Scores {
   return { scores, times, textScores, hasVectors }
 }
 
-/** Yields the hits, best first. */
+/**
+ * Yields the hits, best first. Reads at least COMPARED of them first, because the relevance of each depends on them.
+ */
 function* hitsOf(parts: readonly TurnFeatures[], scored: Scores): Generator<Ranked<TurnCandidate>> {
   const order = descending(scored)
   const best: ReturnType<typeof hitAt>[] = []
@@ -95,9 +100,11 @@ function hitAt(parts: readonly TurnFeatures[], { scores, textScores }: Scores, i
   return { candidate, score: scores[index]!, textScore: candidate.bm25 === 0 ? null : textScores[index]! }
 }
 
-/** Yields the indexes of the scores from the highest to the lowest; at equal scores, the newer first, then in order. */
+/**
+ * Yields the indexes of the scores, highest first; at equal scores, the newer candidate first, then the lower index.
+ */
 function* descending({ scores, times }: Scores): Generator<number> {
-  // A heap, because few of the indexes are taken.
+  // Use a heap instead of sorting, because callers read few of the indexes.
   const heap = Int32Array.from(scores.keys())
   const isBefore = (a: number, b: number) =>
     scores[a] !== scores[b] ? scores[a]! > scores[b]! : times[a] !== times[b] ? times[a]! > times[b]! : a < b

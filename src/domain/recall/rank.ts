@@ -1,4 +1,4 @@
-// Ranks candidates by a weighted sum of BM25 score, similarity and other signals. Pure; every input depends only on the
+// Ranks candidates by a weighted sum of BM25 score, similarity and other signals. Pure. The scores depend only on the
 // query and on turns, facts and summaries that the viewer sees.
 
 import { Cue } from '../indexing/cues.ts'
@@ -15,19 +15,19 @@ export type RankCandidate = {
   /** BM25 score; for a turn, together with its neighbours. 0 if no word matches. */
   bm25: number
   /**
-   * Share of the query, weighted by inverse document frequency, that the session covers, 0 to 1. For a fact or summary,
-   * the share that its own text covers.
+   * Share of the query's terms that the session contains, weighted by inverse document frequency, 0 to 1. For a fact or
+   * summary, the share that its own text contains.
    */
   session: number
-  /** Share of the query that the candidate's own text covers; weighted like `session`. */
+  /** Share of the query's terms that the candidate's own text contains; weighted like `session`. */
   own: number
-  /** Number of terms. */
+  /** Number of terms in the candidate's text. */
   length: number
-  /** Cosine of the query and the candidate; null if either has no vector (yet). */
+  /** Cosine of the query and the candidate; null if either has no vector. */
   similarity: number | null
   /**
-   * Weighted mean of `similarity` (0 for null) and the cosines of the previous and next turn of the same session; for a
-   * fact or summary, its own similarity.
+   * Weighted mean of `similarity` (0 for null) and the cosines of the previous and next turns of the same session. For
+   * a fact or summary, its own similarity.
    */
   similarityWithNeighbours: number
   /** Whether the previous turn of the same session ends with a question. */
@@ -35,12 +35,12 @@ export type RankCandidate = {
 }
 
 /**
- * `textScore` is relative to `best` in `rank`, 0 to 1; null if no word matches. `relevance` is the calibrated
- * probability that the candidate is evidence for the query (relevance.ts).
+ * A candidate with its score. `textScore` is the BM25 score divided by `best` (see `rank`), 0 to 1; null if no word
+ * matches. `relevance` is the calibrated probability that the candidate is evidence for the query (relevance.ts).
  */
 export type Ranked<T> = { candidate: T; score: number; relevance: number; textScore: number | null }
 
-/** Ranked memories, best first; at equal scores, the newer first. */
+/** Ranked memories, best first; at equal scores, the newer memory first. */
 export type Ranking<T> = {
   /** Number of hits. */
   count: number
@@ -50,38 +50,40 @@ export type Ranking<T> = {
 export const toRanking = <T>(hits: readonly Ranked<T>[]): Ranking<T> => ({ count: hits.length, hits })
 
 /**
- * Weight of each signal, relative to the best word match (1). Fitted by listwise regression on each pair of three
- * LoCoMo conversations, tested on the third, then rounded. Signs and rough sizes agree in all three fits.
+ * Weight of each signal; the best word match has 1. Fitted by listwise regression on each pair of three conversations
+ * of the benchmark LoCoMo, tested on the third, then rounded. Signs and approximate sizes agree in all three fits.
  */
 export const WEIGHTS = {
-  /** Cosine with the query. It ranks candidates that share no words with the query. */
+  /** `similarityWithNeighbours`. It ranks candidates that share no words with the query. */
   similarity: 1,
-  /** The query names the turn's actor: that person usually answers questions about himself or herself. */
+  /** The query names the turn's actor. Questions about a person are usually answered by that person's turns. */
   actor: 0.5,
   /** The session contains the query's words, even if the turn itself does not. */
   session: 0.4,
   /** The query names a period on which the turn may report (`mayReportOn`). */
   period: 0.7,
-  /** The query asks for a time and the turn contains one. */
+  /** The query asks for a time and the turn contains a time. */
   time: 0.5,
-  /** The query asks for an amount and the turn contains one. */
+  /** The query asks for an amount and the turn contains an amount. */
   amount: 0.2,
-  /** The query asks for a name and the turn contains one. */
+  /** The query asks for a name and the turn contains a name. */
   name: 0.2,
-  /** The turn is a question: questions seldom contain answers. */
+  /** The turn ends with a question. Such turns seldom contain an answer. */
   question: -0.1,
-  /** The turn follows a question, so it may be the answer. */
+  /** The turn follows a turn that ends with a question, so it may be the answer. */
   answer: 0.1,
-  /** The turn's length: short turns seldom contain an answer. */
+  /** The turn's length, up to FULL_LENGTH_TERMS. Short turns seldom contain an answer. */
   substance: 0.25,
 } as const
 
-/** Number of terms at which `substance` is 1. 12 to 24 change recall by less than half a point. */
+/**
+ * Number of terms at which `substance` is 1. Values from 12 to 24 change recall by less than half a percentage point.
+ */
 export const FULL_LENGTH_TERMS = 16
 
 /**
- * Returns the candidates with their scores, best first; at equal scores, the newer first. `best` is the BM25 score that
- * counts as 1. It defaults to the highest of the candidates.
+ * Returns the candidates with their scores, best first; at equal scores, the newer candidate first.
+ * @param best the BM25 score that counts as 1; defaults to the highest score of the candidates
  */
 export function rank<T extends RankCandidate>(
   question: Question,
@@ -98,10 +100,10 @@ export function rank<T extends RankCandidate>(
   return scored.map((each) => ({ ...each, relevance: relevanceOf(each) }))
 }
 
-/** The features that a score depends on besides BM25. */
+/** The features that a score depends on in addition to the BM25 score. */
 export type Signals = Omit<RankCandidate, 'bm25' | 'own' | 'similarity'>
 
-/** Returns the weighted sum of a candidate's signals. Unweighted, similarity is from −1 to 1, the others from 0 to 1. */
+/** Returns the weighted sum of a candidate's signals. Without weights, similarity is −1 to 1, the others 0 to 1. */
 export function weightedSignals(question: Question, candidate: Signals): number {
   const { cues } = candidate
   return (

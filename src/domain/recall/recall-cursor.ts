@@ -1,7 +1,7 @@
-// The cursor of a recall. It contains a digest of the recall's inputs, the time before the first page was read, and the
-// keys of the hits read so far, so any process can read the next page. Each page is searched and ranked anew. Edits,
-// deletions and new vectors may change the ranking between two pages; the keys prevent a page from repeating a hit, or
-// skipping one that moved.
+// Encodes and decodes the cursor of a recall. A cursor contains a digest of the recall's inputs, the time before the
+// first page was read, and the keys of the hits read so far, so any process can read the next page. Each page is
+// searched and ranked anew. Edits, deletions and new vectors may change the ranking between two pages; the keys prevent
+// a page from repeating or skipping a hit whose rank changed.
 
 import { createHash } from 'node:crypto'
 import { InvalidInput } from '../../errors.ts'
@@ -9,24 +9,29 @@ import { InvalidInput } from '../../errors.ts'
 /** Maximum number of hits that the pages of one recall return together. */
 export const MAX_PAGED_HITS = 1_000
 
-/** Bytes of each part of a cursor. With 6 bytes, two of MAX_PAGED_HITS keys are equal once in 5 × 10⁸ recalls. */
+/**
+ * Sizes of the parts of a cursor, in bytes. With 6 bytes, two of MAX_PAGED_HITS keys collide once in 5 × 10⁸ recalls.
+ */
 const RECALL_BYTES = 8
 const TIME_BYTES = 6
 const HIT_BYTES = 6
 const HEADER_BYTES = RECALL_BYTES + TIME_BYTES
-/** Greatest time that Postgres, ISO 8601 and JavaScript can all represent, in ms. */
+/** Latest time that Postgres, ISO 8601 and JavaScript can all represent, in milliseconds since the epoch. */
 const MAX_TIME = Date.UTC(9999, 11, 31)
 
 export type RecallPosition = {
-  /** The database's time before the first page was read, in ms. Later pages exclude memories written after it. */
+  /**
+   * The database's time before the first page was read, in milliseconds since the epoch. Later pages exclude memories
+   * written after it.
+   */
   readAt: number
-  /** The keys of the hits that were read, from `hitKey`. */
+  /** The keys of the hits on the pages read so far (see `hitKey`). */
   read: readonly number[]
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** Returns the key of a hit. `id` is its `identityOf`, which all versions of a turn share. */
+/** Returns the key of a hit. @param id the result of `identityOf`, which is equal for all versions of a turn */
 export const hitKey = (id: string): number => digest(id).readUIntBE(0, HIT_BYTES)
 
 /** Returns the identity of a recall. `selection` contains the viewer and every input that selects or orders hits. */
@@ -41,7 +46,7 @@ export function encodePosition(identity: Buffer, { readAt, read }: RecallPositio
   return bytes.toString('base64url')
 }
 
-/** @throws InvalidInput at `after` for a cursor of another recall, and if MAX_PAGED_HITS hits have been read */
+/** @throws InvalidInput at `after` if the cursor is malformed or of another recall, or contains MAX_PAGED_HITS hits */
 export function decodePosition(identity: Buffer, cursor: string): RecallPosition {
   const bytes = Buffer.from(cursor, 'base64url')
   const hits = (bytes.length - HEADER_BYTES) / HIT_BYTES

@@ -1,5 +1,5 @@
-// Recall: returns the turns, facts and summaries most relevant to a query, from one conversation or several, as the
-// viewer sees them. New turns are found by words immediately, and by vectors once they are embedded.
+// Recalls the turns, facts and summaries that are most relevant to a query, from one conversation or several, as the
+// viewer sees them. Finds new turns by words immediately, and by vectors after they are embedded.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -35,12 +35,11 @@ import { recallTurns } from './turns.ts'
 
 /** Maximum length of a query, in code points. */
 export const MAX_QUERY = 10_000
-/** Default and maximum number of hits per page. */
+/** Default number of hits per page. */
 export const DEFAULT_HITS = 10
+/** Maximum number of hits per page. */
 export const MAX_HITS = 100
-/**
- * Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the result.
- */
+/** Minimum of `limit` in SearchRequest. A higher minimum does not improve the hits. */
 const MIN_CANDIDATES = 64
 /** Maximum number of neighbours on each side of a hit. */
 export const MAX_NEIGHBOURS = 10
@@ -67,13 +66,13 @@ const recallInput = z.object({
 })
 export type RecallInput = z.input<typeof recallInput>
 
-/** A page of hits. `plan` states how turns and facts were searched by vector, and how many candidates were ranked. */
+/** A page of hits. `plan` contains the method of the vector search, and the number of candidates that were ranked. */
 export type Recall = {
   hits: RecallHit[]
   plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number }
-  /** Whether another page can be read: false after MAX_PAGED_HITS hits, even if more match. */
+  /** Whether another page exists; false after MAX_PAGED_HITS hits, even if more match. */
   hasNextPage: boolean
-  /** Whether the page follows a cursor. */
+  /** Whether the recall was called with `after`. */
   hasPreviousPage: boolean
   /** Cursors of the first and the last hit of the page; null if it is empty. */
   startCursor: string | null
@@ -84,33 +83,33 @@ type GivenInput = z.output<typeof recallInput>
 
 export type RecallOptions = {
   /**
-   * The turn that the query was taken from; null for none. It is not searched, because it matches best of all, and
-   * scores are relative to the best match. Pass the same turn for every page.
+   * The turn that the query was taken from; null for none. The search excludes it, because it would be the best match,
+   * and scores are relative to the best match. Pass the same turn for every page.
    */
   queryTurn?: TurnPlace | null
-  /** What conversationScopeRead has just read for the conversation and the serving embedder; null if it was not. */
+  /** Result of a conversationScopeRead by the caller, for the conversation and the serving embedder; null for none. */
   scope?: ScopeRead | null
 }
 
 /** Whether the recall searches more than one conversation. */
 const isWide = ({ scope }: Pick<RecallInput, 'scope'>): boolean => scope != null && scope !== 'CONVERSATION'
 
-/** Returns the conversation whose journal covers all data of the recall; null if other data may be searched. */
+/** Returns the conversation whose journal contains all changes to the searched data; null if the scope is wider. */
 export const coveringJournal = (input: RecallInput): string | null =>
   isWide(input) ? null : (input.conversationId ?? null)
 
 /**
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
- * Superseded, streaming and aborted turns and superseded facts are excluded.
+ * Excludes superseded, streaming and aborted turns, and superseded facts.
  *
  * `after` continues after the hits of earlier pages, at most MAX_PAGED_HITS in total. No page repeats a hit of an
- * earlier page, even as a newer version of its turn, or skips one; memories written after the first page are excluded.
+ * earlier page, even as a newer version of its turn, or skips one. Memories written after the first page are excluded.
  *
- * `threshold`: minimum relevance; 0 excludes none. `maxTokens` limits the hits and neighbours of a page together; hits
- * that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how the
- * other filters apply to facts and summaries.
+ * `threshold` is the minimum relevance; defaults to 0. `maxTokens` limits the hits and neighbours of a page together;
+ * hits that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how
+ * the other filters apply to facts and summaries.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
- * @throws NotAllowed by rights.ts
+ * @throws NotAllowed if rights.ts denies the call
  */
 export async function recall(
   deps: RecallDeps,
@@ -147,7 +146,7 @@ export async function recall(
   deps.recalledFacts.add(
     chosen.flatMap(({ hit: { candidate } }) => (candidate.kind === 'FACT' ? [candidate.fact.id] : [])),
   )
-  // Hashed only for a cursor that is read.
+  // Hash the hits only if a cursor is requested.
   const cursorAfter = (hits: number) =>
     encodePosition(identity, {
       readAt: position?.readAt ?? found.readAt.getTime(),
@@ -167,7 +166,7 @@ export async function recall(
   }
 }
 
-/** The result of a search, and the hits that were chosen. */
+/** The result of a search, and the hits chosen for the page. */
 type Found = Searched & ReturnType<typeof choose>
 
 async function readTurnsOf(
@@ -179,7 +178,7 @@ async function readTurnsOf(
   return { found, turns: turns ?? [] }
 }
 
-/** Returns the conversation as the recall will probably read it; null if unknown, or if other data is searched too. */
+/** Returns the state that the recall will probably read; null if unknown, or if the recall searches other data too. */
 function guessScope(deps: RecallDeps, viewer: Viewer, given: GivenInput): ScopeConversation | null {
   if (isWide(given) || given.conversationId == null || given.kinds?.includes('SUMMARY')) return null
   const guess = deps.scopes.guess(viewer, deps.embedding.serving().name, given.conversationId)
@@ -187,7 +186,7 @@ function guessScope(deps: RecallDeps, viewer: Viewer, given: GivenInput): ScopeC
   return guess && !searchesFacts && isSearchedWhole(deps, viewer.tenant, [guess]) ? guess : null
 }
 
-/** Finds hits in a guessed scope, and reads them together with the scope. Finds them again if the guess was wrong. */
+/** Finds hits in a guessed state, and reads the state and the turns together. Searches again if the guess was wrong. */
 async function findByGuess(
   deps: RecallDeps,
   viewer: Viewer,
@@ -207,7 +206,7 @@ async function findByGuess(
   return readTurnsOf(deps, viewer, await find(scope))
 }
 
-/** Yields the hits with at least the minimum relevance that were not read. */
+/** Yields the hits with at least the minimum relevance, except those on earlier pages. @param read their keys */
 function* unreadOf(hits: Iterable<RankedMemory>, read: readonly number[], threshold: number): Generator<RankedMemory> {
   const isRead = new Set(read)
   for (const hit of hits) {
@@ -216,7 +215,7 @@ function* unreadOf(hits: Iterable<RankedMemory>, read: readonly number[], thresh
   }
 }
 
-/** Returns the inputs that select or order hits, which are the same for all pages of a recall. */
+/** Returns the inputs that select or order hits. They must be equal for all pages of a recall. */
 function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, ...selection }: GivenInput) {
   const { scope, kinds, threshold, ...filter } = selection
   const given = Object.entries(filter).filter(([, value]) => value != null)
@@ -258,7 +257,7 @@ async function search(
     scopeRead ?? findConversations(deps, viewer, scope, conversationId),
     kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
-  // Skip the fact search if the conversation has no facts. The other scopes also contain facts without a conversation.
+  // Skip the search for facts if the conversation has none. Other scopes also contain facts without a conversation.
   const searchesFacts =
     kinds.has('FACT') && (scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts))
   const { actors, roles, createdAfter: since, createdBefore: until, metadata } = given

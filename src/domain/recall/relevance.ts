@@ -1,12 +1,12 @@
-// Estimates how likely each ranked candidate is evidence for the query: a logistic function of features that ranking
-// has computed. Pure; like the scores, it depends only on the query and on memories that the viewer sees.
+// Estimates the probability that a ranked candidate is evidence for the query, by a logistic function of features that
+// ranking has computed. Pure. Like the scores, it depends only on the query and on memories that the viewer sees.
 
 import { Cue } from '../indexing/cues.ts'
 import { COEFFICIENTS, type RelevanceCoefficients } from './relevance-coefficients.ts'
 
-/** Number of best candidates that each candidate is compared with. Ranking more candidates changes no relevance. */
+/** Number of best candidates with which each candidate is compared. Candidates below them change no relevance. */
 export const COMPARED = 20
-/** Weight of a score in `share`: e^(SHARPNESS × score). Values from 3 to 5 change the log loss by less than 1 %. */
+/** A score has the weight e^(SHARPNESS × score) in `share`. Values from 3 to 5 change the log loss by less than 1 %. */
 const SHARPNESS = 4
 /**
  * Assumed score of each missing candidate if fewer than COMPARED are ranked. Without it, a weak match would be relevant
@@ -16,16 +16,16 @@ const ABSENT_SCORE = 1
 
 export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>
 
-/** Part of `Ranked` in rank.ts. */
+/** The fields of `Ranked` (rank.ts) on which the relevance depends. */
 type Scored = { candidate: { own: number; session: number; cues: number; similarity: number | null }; score: number }
 
 /**
- * Whether a candidate is a question that contains the whole query. It is often the turn from which the query was
- * copied, and would lower the share of every candidate that answers it.
+ * Whether a candidate is an echo: a question that contains the whole query. An echo is often the turn from which the
+ * query was copied, and would lower the share of every candidate that answers it.
  */
 const isEcho = ({ candidate: { own, cues } }: Scored) => (cues & Cue.ASKS) !== 0 && own > 0.999
 
-/** Returns the candidates, of the ranked ones, that each candidate is compared with. Echoes are not among them. */
+/** Returns the candidates with which each candidate is compared: the first COMPARED that are not echoes. */
 export const comparedOf = <T extends Scored>(ranked: readonly T[]): T[] =>
   ranked.filter((each) => !isEcho(each)).slice(0, COMPARED)
 
@@ -70,7 +70,7 @@ function relevanceOf(features: RelevanceFeatures, coefficients: RelevanceCoeffic
 }
 
 /**
- * Returns a function that returns the relevance of a candidate.
+ * Returns a function that computes the relevance of a candidate, above 0 and below 1.
  * @param compared see `comparedOf` @param hasVectors whether any ranked candidate has a similarity
  */
 export function relevanceAmong(compared: readonly Scored[], hasVectors: boolean): (each: Scored) => number {

@@ -1,25 +1,29 @@
-// Remembers the conversations that recalls have searched, as their viewers saw them. If two recalls in a row have read
-// the same, the next one searches that before it reads the conversation again, together with its hits: it waits once
-// instead of twice. A wrong guess costs a search in memory, never a wrong result, because the read confirms it.
+// Remembers the state of each conversation that a viewer's last recalls have read. If the last two recalls have read
+// the same state, the next recall searches this state in memory, and then reads the current state and its hits in one
+// round trip to the database instead of two. It searches again if the current state is another one, so that a wrong
+// guess costs a search in memory but never changes the result.
 
 import { LRUCache } from 'lru-cache'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import type { Viewer } from '../view.ts'
 
-/** Maximum number of remembered pairs of a viewer and a conversation, of about 500 bytes each. */
+/** Maximum number of remembered states, one for each viewer, conversation and embedder. Each takes about 500 bytes. */
 const MAX_REMEMBERED = 5_000
 
 export type ScopeGuesses = {
-  /** Returns what the viewer's last two recalls in the conversation have read; null if they differ. */
+  /**
+   * Returns the state that the viewer's last two recalls in the conversation have read; null if they read different
+   * ones.
+   */
   guess(viewer: Viewer, embedder: string, conversationId: string): ScopeConversation | null
-  /** Remembers what a recall has read. */
+  /** Remembers the state that a recall has read. */
   remember(viewer: Viewer, embedder: string, read: ScopeConversation): void
 }
 
 const keyOf = ({ tenant, actor }: Viewer, embedder: string, conversationId: string) =>
   JSON.stringify([tenant, actor, embedder, conversationId])
 
-/** Whether a search of one would find the same as a search of the other. */
+/** Whether a search returns the same result in both states. */
 export function isSameScope(one: ScopeConversation, other: ScopeConversation): boolean {
   const [a, b] = [one.index, other.index]
   return (

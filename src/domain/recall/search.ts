@@ -1,4 +1,4 @@
-// A search for turns: its request, its result, and how the best matches are selected. Pure.
+// Defines the request and the result of a search for turns, and selects the best matches. Pure.
 
 import type { SearchFilter, TurnVersionId } from '../../store/vector-search.ts'
 import type { Statistics } from './bm25.ts'
@@ -9,7 +9,7 @@ import { withoutTurn, type Sequence } from './sequence.ts'
 
 export type GatherDeps = Pick<RecallDeps, 'pool' | 'vectors' | 'gates' | 'embedding' | 'indexes' | 'words'>
 
-/** Identifies a turn, regardless of its versions. */
+/** Identifies a turn in all its versions. */
 export type TurnPlace = { conversationId: string; position: number }
 
 /** A search by words and by vectors. */
@@ -26,22 +26,23 @@ export type SearchRequest = {
 
 export type GatheredTurns = {
   sequences: Sequence[]
-  /** For each sequence, the places of its candidates, ascending. No turn is a candidate twice. */
+  /** The places of the candidates in each sequence, ascending. No turn is a candidate in two sequences. */
   candidates: Int32Array[]
   statistics: Statistics
-  /** Participants of the candidates' conversations. */
+  /** Current and former participants of the candidates' conversations. */
   participants: readonly NamedActor[]
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
-/** The turns of a wide scope whose own words match a query best. */
+/** The result of searching a large scope by words. */
 export type WordSearch = {
   statistics: Statistics
-  /** May contain the query's turn. */
+  /** The turns whose own words match the query best. May contain the query's turn. */
   found: readonly TurnVersionId[]
   /**
-   * Returns the turns around the given ones, as far as ranking needs them, without the query's turn; for each sequence,
-   * the places of the given turns; and the participants of their conversations. Similarities are not set.
+   * Returns the sequences of turns around the given turns that ranking needs, without the query's turn and without
+   * similarities. `found` contains the places of the given turns in each sequence, `participants` the participants of
+   * their conversations.
    */
   around(
     turns: readonly TurnVersionId[],
@@ -49,8 +50,8 @@ export type WordSearch = {
 }
 
 /**
- * Returns the indexes of the highest positive scores, at most `max` (1 or more), highest first; of equal scores,
- * the first.
+ * Returns the indexes of the `max` highest positive scores, highest first; at equal scores, the lower index first.
+ * `max` must be at least 1.
  */
 export function best(scores: ArrayLike<number>, max: number): number[] {
   // Insert into a short sorted list, because sorting the scores of a whole scope would take ten times as long.
@@ -65,7 +66,7 @@ export function best(scores: ArrayLike<number>, max: number): number[] {
   return top
 }
 
-/** Whether the turn is not the query's. */
+/** Whether the turn is not the query's turn. */
 export const isOther = (queryTurn: TurnPlace | null, turn: TurnPlace): boolean =>
   turn.position !== queryTurn?.position || turn.conversationId !== queryTurn.conversationId
 

@@ -1,9 +1,10 @@
-// A run of consecutive turns of one conversation, as a viewer sees them, with what a search found in each. Pure.
+// Defines sequences. A sequence contains consecutive turns of one conversation, as a viewer sees them, and the terms
+// and similarities that a search found in them. Pure.
 
 import { turnAt, type IndexedTurn, type IndexedTurns } from '../../store/sql/recall/indexed-turns.ts'
 import type { TermCounts } from '../../text/term-counts.ts'
 
-/** The turns of a sequence are numbered by place, from 0, in order of position. */
+/** Each turn has a place, which is its index in the sequence: 0 and up, in order of the turns' positions. */
 export type Sequence = {
   entries: IndexedTurns
   /** By place: the turn's index in `entries`. */
@@ -15,12 +16,13 @@ export type Sequence = {
   matches: TermMatches
 }
 
-/** The turns of a sequence that contain requested terms. */
+/** The occurrences of the requested terms in a sequence. A match is a turn that contains a term. */
 export type TermMatches = {
   /** Index of each term's first match, followed by the number of all matches. */
   starts: Int32Array
-  /** By match: the turn's place, ascending for each term, and the number of occurrences. */
+  /** The place of each match's turn, ascending for each term. */
   places: Int32Array
+  /** The number of occurrences of the term in each match's turn. */
   counts: Int32Array
 }
 
@@ -49,7 +51,10 @@ export class MatchCollector {
   }
 }
 
-/** Converts counts by text into matches by term. @param texts number of texts @param terms number of terms */
+/**
+ * Converts counts by text to matches by term. The place of a match is the index of its text.
+ * @param texts number of texts @param terms number of terms
+ */
 export function matchesOf(found: TermCounts, texts: number, terms: number): TermMatches {
   const entries = found.starts[texts]!
   const starts = new Int32Array(terms + 1)
@@ -68,7 +73,7 @@ export function matchesOf(found: TermCounts, texts: number, terms: number): Term
   return { starts, places, counts }
 }
 
-/** Returns the matches of some of the terms, which are then numbered in the order of `terms`. */
+/** Returns the matches of the given terms only. The terms are then numbered in the order of `terms`. */
 export function matchesOfTerms({ starts, places, counts }: TermMatches, terms: readonly number[]): TermMatches {
   const found = new MatchCollector()
   for (const term of terms) {
@@ -106,10 +111,10 @@ export function withoutTurn({ matches, ...sequence }: Sequence, place: number): 
   }
 }
 
-/** A session is a run of turns without long pauses: maximum time between two of its consecutive turns, in milliseconds. */
+/** Minimum time between two consecutive turns that separates two sessions, in milliseconds. */
 const SESSION_GAP_MS = 60 * 60 * 1000
 
-/** The first and the last place of each turn's session, by place. A session has no long gaps between its turns. */
+/** By place: the first and the last place of the turn's session. A session is a run of turns without long gaps. */
 export type Sessions = { first: Int32Array; last: Int32Array }
 
 export function sessionsOf({ entries: { times }, turns }: Sequence): Sessions {

@@ -1,5 +1,5 @@
-// Scores facts and summaries, which have no neighbouring turns, by the same weighted sum as turns, so that all kinds
-// share one ranking. Each fact or summary is a session of its own and has full `substance` (rank.ts). Pure.
+// Scores facts and summaries, which have no neighbouring turns. Uses the same weighted sum as for turns, so that all
+// kinds can be ranked together. Each fact or summary is a session of its own and has full `substance` (rank.ts). Pure.
 
 import { bm25, queryShare, inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './query-terms.ts'
@@ -11,7 +11,7 @@ export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'si
   terms: readonly number[]
 }
 
-/** Counts the occurrences of each query term in `terms`, by the query term's index. */
+/** Returns the number of occurrences of each query term in `terms`, by the query term's index. */
 export function countsOf(queryTerms: QueryTerms, terms: readonly number[]): Map<number, number> {
   const counts = new Map<number, number>()
   for (const term of terms) {
@@ -31,9 +31,9 @@ function scoresOf(queryTerms: QueryTerms, statistics: Statistics, terms: readonl
 }
 
 /**
- * Ranks memories, best first. The `textScore` of the best match is not 1 but the share of the query that it covers,
- * weighted by inverse document frequency: a memory that shares only a name with the query must not outrank the turn
- * that answers the query.
+ * Ranks memories, best first. The `textScore` of the best match is not 1 but the share of the query's terms that it
+ * contains, weighted by inverse document frequency. Otherwise, a memory that shares only a name with the query could
+ * outrank the turn that answers the query.
  */
 export function rankStandalone<T extends StandaloneMemory>(
   question: Question,

@@ -1,5 +1,5 @@
-// Recalls summaries by words only, because summaries have no vectors. Searches only current summaries that the viewer
-// may read: see `coveringSummaries`.
+// Recalls summaries by words only, because summaries have no vectors. Searches only the current summaries that the
+// viewer may read (see `coveringSummaries`).
 
 import { terms as termsOf } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
@@ -18,10 +18,10 @@ import type { Ranked } from './rank.ts'
 
 /** Maximum number of summaries searched, newest first. */
 export const MAX_SUMMARIES = 1_000
-/** Number of conversations whose summaries are read per statement. */
+/** Maximum number of conversations whose summaries one statement reads. */
 const BATCH_CONVERSATIONS = 500
 
-/** Returns the newest matching summaries, at most MAX_SUMMARIES, newest first. */
+/** Returns the MAX_SUMMARIES newest summaries for which `matches` returns true, newest first. */
 async function newestOf(
   deps: RecallDeps,
   viewer: Viewer,
@@ -39,8 +39,8 @@ async function newestOf(
 }
 
 /**
- * Returns summaries that contain any of the query's words, best first; searches the MAX_SUMMARIES newest. The filter's
- * times apply to a summary's creation time; no summary matches a filter for actors, roles or metadata.
+ * Returns the summaries that contain any of the query's terms, best first. Searches the MAX_SUMMARIES newest ones. The
+ * filter's times apply to a summary's creation time. No summary matches a filter for actors, roles or metadata.
  */
 export async function recallSummaries(
   deps: RecallDeps,

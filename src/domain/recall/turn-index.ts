@@ -1,5 +1,6 @@
-// The index of one conversation, in memory: all versions of its turns in flat arrays, the versions that contain each
-// term, and their vectors. Each recall selects the versions that its viewer sees. Pure.
+// Builds the index of one conversation in memory: all versions of its turns in flat arrays, the versions that contain
+// each term, and the vectors. The index is shared by all viewers; each recall selects the versions that its viewer
+// sees. Pure.
 
 import { Role } from '../../store/generated/enums.ts'
 import { emptyTurns, numbering, type IndexedTurns } from '../../store/sql/recall/indexed-turns.ts'
@@ -10,14 +11,14 @@ import { toNamed, type NamedActor } from './named-actor.ts'
 import { mergedPostings, type Postings } from './postings.ts'
 import { vectorAt, withVectors, type VectorBlocks } from './vector-blocks.ts'
 
-/** The index of a conversation. Never changed: `updated` returns a new one. */
+/** The index of a conversation. Only `visible` changes: `updated` returns a new index. */
 export type TurnIndex = IndexState & {
   conversationId: string
-  /** The versions, ordered by position, then seq. Arrays with the same index describe the same version. */
+  /** The versions, in order of position, then seq. Elements of all arrays with the same index describe one version. */
   versions: IndexedTurns
   /** 1 for a committed version, otherwise 0. */
   committed: Uint8Array
-  /** Indexes in ROLES. */
+  /** The index of each version's role in ROLES. */
   roles: Uint8Array
   /** The audiences of the versions that have one, by the version's index. */
   audiences: ReadonlyMap<number, readonly string[]>
@@ -28,28 +29,32 @@ export type TurnIndex = IndexState & {
   participants: readonly NamedActor[]
   /** Estimated size in memory, in bytes. */
   bytes: number
-  /** The versions that may be found, by viewClass. */
+  /** Cache of `visibleTurns`, by viewClass. */
   visible: Map<string, VisibleTurns>
 }
 
-/** The committed versions that a view contains, each the newest one of its turn in the view. */
+/** The turns that a view contains, each in the newest version that the view contains if that is committed. */
 export type VisibleTurns = {
-  /** Their indexes, ascending. */
+  /** The indexes of these versions, ascending. */
   versions: Int32Array
-  /** For each version of the index: its place in `versions`, or -1. */
+  /** For each version of the index: its place in `versions`; -1 if it is not visible. */
   places: Int32Array
 }
 
 const ROLES = Object.values(Role)
-/** Estimated memory of an index besides its arrays, and of a participant or an audience, in bytes. */
+/** Estimated memory of an index without its arrays, in bytes. */
 const INDEX_BYTES = 1_000
+/** Estimated memory of a participant, an audience or an actor's name, in bytes. */
 const OBJECT_BYTES = 200
-/** Maximum number of classes of views whose visible versions are kept; the oldest is dropped. */
+/** Maximum number of entries in `visible`. A further one replaces the oldest. */
 const MAX_VIEWS = 4
 
 const NO_ROWS = new Int32Array()
 
-/** Orders the kept versions of an index and new ones. An order below 0 is -1 minus the index of a new version. */
+/**
+ * Returns the versions of the new index in order: for each, its index in `before`, or -1 minus its index in `added`.
+ * @param dropped positions whose versions in `before` are dropped; null if there is no index before
+ */
 function ordered(
   before: TurnIndex | null,
   dropped: ReadonlySet<number> | null,
@@ -63,14 +68,14 @@ function ordered(
   let next = 0
   for (let old = 0; old <= positions.length; old++) {
     const position = old < positions.length ? positions[old]! : Infinity
-    // A position is either kept or read anew with all its versions.
+    // The versions of a position are either all kept or all read again.
     while (next < newer.length && added[newer[next]!]!.position < position) order.push(-1 - newer[next++]!)
     if (old < positions.length && !dropped!.has(position)) order.push(old)
   }
   return order
 }
 
-/** Returns the arrays of the versions in the order, and their audiences. */
+/** Returns the columns of the versions in the given order (see `ordered`). */
 function columnsOf(
   conversationId: string,
   before: TurnIndex | null,
@@ -116,7 +121,7 @@ function copyVersion(from: IndexedTurns, source: number, to: IndexedTurns, targe
   to.actors[target] = from.actors[source]!
 }
 
-/** Returns the vectors and their rows. Vectors of dropped versions are removed when they are the majority. */
+/** Returns the vectors and their rows. Removes the vectors of dropped versions when they are the majority. */
 function vectorsOf(
   before: TurnIndex | null,
   added: readonly IndexedVersion[],
@@ -140,7 +145,7 @@ function vectorsOf(
   return { rows, vectors }
 }
 
-/** Returns the index after a read. @param before the index that the read continues; null after a read of everything */
+/** Returns the index after a read. @param before the index that the read updates; null if it read all entries */
 export function updated(conversationId: string, before: TurnIndex | null, read: ReadIndex): TurnIndex {
   const { versions: added, positions, participants, lastSeq, removedThrough, embeddedThrough } = read
   const order = ordered(before, positions, added)
@@ -159,7 +164,7 @@ export function updated(conversationId: string, before: TurnIndex | null, read: 
   }
 }
 
-/** Whether the view contains the version, and no newer version of the same turn. */
+/** Whether the version is committed and in the view, and the view contains no newer version of the same turn. */
 function isVisible({ versions, committed, audiences }: TurnIndex, view: View, version: number): boolean {
   const { positions, seqs } = versions
   if (committed[version] === 0) return false
@@ -171,12 +176,13 @@ function isVisible({ versions, committed, audiences }: TurnIndex, view: View, ve
   return true
 }
 
+/** Returns the visible turns of the index in the view. Caches them in the index. */
 export function visibleTurns(index: TurnIndex, given: View): VisibleTurns {
   const key = viewClass(given)
   const known = index.visible.get(key)
   if (known) return known
-  // The index may be newer than the view: it may have the first turn that is addressed to the actor. The result is kept
-  // for all views of the class, so it must not depend on the actor.
+  // The index may be newer than the view: it may contain the first turn whose audience includes the actor. The result
+  // is cached for all views of the class, so it must not depend on the actor.
   const view = given.addressed ? given : { ...given, actor: null }
   const size = index.rows.length
   const versions = new Int32Array(size)
@@ -205,10 +211,10 @@ export function versionAt({ versions: { positions, seqs } }: TurnIndex, position
   return -1
 }
 
-/** Whether the indexes contain what the filter compares. */
+/** Whether the indexes contain all values that the filter compares. */
 export const isInMemory = ({ metadata, writtenBy }: SearchFilter): boolean => metadata == null && writtenBy == null
 
-/** Returns a function that decides whether a version matches the filter, which is one that isInMemory accepts. */
+/** Returns a function that decides whether a version matches the filter. `isInMemory` must be true for the filter. */
 export function versionFilter({
   actors,
   roles,

@@ -9,7 +9,7 @@ import { rankTurns } from './rank-turns.ts'
 import { toRanking, type Ranking } from './rank.ts'
 import type { SearchRequest, GatheredTurns } from './search.ts'
 
-/** Returns the turns that match the query. */
+/** Returns the ranked turns, and the method of the vector search. */
 export async function recallTurns(
   deps: RecallDeps,
   viewer: Viewer,

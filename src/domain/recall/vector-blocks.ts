@@ -1,17 +1,20 @@
-// Vectors of a conversation, in blocks that are never changed, so that a newer list shares the blocks of an older one.
+// Stores the vectors of a conversation in immutable blocks, so that a list with more vectors shares the blocks of the
+// list before it. Computes their scalar products with a query.
 
 import { createProducts, rowSize, rowsPerBlock, type Products } from './products.ts'
 
 export type VectorBlocks = {
   /** Number of components of each vector. */
   dimension: number
-  /** Each has rowsPerBlock rows; the last one may have fewer. */
+  /** Each block has rowsPerBlock rows; the last one may have fewer. */
   blocks: readonly Float32Array[]
   /** Number of vectors. */
   rows: number
 }
 
-/** Returns the list with more vectors, all of which have the same dimension. @param before null for an empty list */
+/**
+ * Appends vectors, all of the same dimension, and returns the new list. @param before the list; null for an empty one
+ */
 export function withVectors(before: VectorBlocks | null, vectors: readonly Float32Array[]): VectorBlocks | null {
   if (vectors.length === 0) return before
   const dimension = vectors[0]!.length
@@ -22,7 +25,7 @@ export function withVectors(before: VectorBlocks | null, vectors: readonly Float
     const filled = rows % perBlock
     const added = vectors.slice(next, next + perBlock - filled)
     const block = new Float32Array((filled + added.length) * size)
-    // The older list keeps its last block as it is.
+    // Copy the last block instead of extending it, because the list `before` still uses it.
     if (filled > 0) block.set(blocks.pop()!)
     for (const [i, vector] of added.entries()) block.set(vector, (filled + i) * size)
     blocks.push(block)
@@ -32,7 +35,7 @@ export function withVectors(before: VectorBlocks | null, vectors: readonly Float
   return { dimension, blocks, rows }
 }
 
-/** Returns a view of the vector in a row. */
+/** Returns the vector in a row, without copying it. */
 export function vectorAt({ dimension, blocks }: VectorBlocks, row: number): Float32Array {
   const perBlock = rowsPerBlock(dimension)
   const at = (row % perBlock) * rowSize(dimension)

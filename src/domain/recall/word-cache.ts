@@ -1,6 +1,6 @@
-// A cache of the words of conversations, for recalls of wide scopes. A recall reads the state of each conversation with
-// its view; a cached index is used only in that state or after it has been brought up to it. So writes of other
-// processes are seen by the next recall, and no message can be missed.
+// Caches the words of conversations, for recalls of large scopes (gather.ts). Each recall reads the state of every
+// conversation together with the viewer's view. It uses a cached index only if the index has this state or is updated
+// to it first. Hence a recall sees the writes of all processes without notifications, which could be lost.
 
 import { LRUCache } from 'lru-cache'
 import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn-index.ts'
@@ -10,45 +10,51 @@ import { updated, type TurnIndex } from './turn-index.ts'
 
 /** Maximum size of the cache, in bytes: about 300,000 turns of twelve words. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Estimated size of a journal entry's version, in bytes. Scopes that would take half the cache are not cached. */
+/** Estimated size of an index per journal entry, in bytes. */
 const ENTRY_BYTES = 200
 /** Milliseconds after which an index that no recall used is dropped, because its content may have been erased. */
 const UNUSED_MS = 60_000
 /**
- * Maximum number of entries that a recall reads to complete the indexes of its scope. Beyond them, it searches in the
- * database.
+ * Maximum number of entries that a recall reads to complete the indexes of its scope. If more are missing, it searches
+ * in the database.
  */
 const MAX_NEWER = 2_000
-/** Number of entries after which a statement reads no further conversation; one statement blocks the embedded database. */
+/**
+ * Number of entries after which a statement reads no further conversation, because the embedded database runs only one
+ * statement at a time.
+ */
 const PIECE_ENTRIES = 5_000
-/** No embedder has this name, so that the reads return no vectors. */
+/** No embedder has this name. Reads with this name return no vectors. */
 const NO_EMBEDDER = ''
-/** Number of scopes whose last recall is remembered. */
-const MAX_ASKED = 1_000
+/** Maximum number of scopes whose last recall is remembered. */
+const MAX_RECALLED = 1_000
 
-/** What an index of words was read at. */
+/** The state of a conversation at which an index of its words was read. */
 type WordState = Pick<IndexState, 'lastSeq' | 'removedThrough'>
 
-/** Whether the index was read in that state or later. The numbers of a state only grow. */
+/** Whether the index was read in that state or a later one. The numbers of a state never decrease. */
 const hasWordsOf = (index: WordState, state: WordState): boolean =>
   index.lastSeq >= state.lastSeq && index.removedThrough >= state.removedThrough
 
 type Conversation = { id: string; state: WordState }
-/** A conversation to read after the entry `after` of the index `before`, or whole. */
+/**
+ * A conversation to read: the entries after `after`, which update the index `before`, or all entries if both are null.
+ * `entries` is the number of entries to read.
+ */
 type Stale = Conversation & { before: TurnIndex | null; after: number | null; entries: number }
 
 export type WordCache = {
   /**
-   * Returns the words of the conversations of the tenant, in at least the given states, in the given order; null if
-   * they are not cached. The second recall of a scope within a minute starts to fill the cache in the background. A
-   * conversation that no longer exists is omitted.
+   * Returns the indexes of the tenant's conversations, in the given states or later ones and in the given order. Omits
+   * conversations that no longer exist. Returns null if the scope is not cached; the second recall of a scope within
+   * UNUSED_MS then starts to fill the cache in the background, unless the scope would take more than half of it.
    */
   read(pool: Pool, tenant: string, conversations: readonly Conversation[]): Promise<TurnIndex[] | null>
-  /** Resolves when nothing is being read in the background. */
+  /** Resolves when no background read is running. */
   settled(): Promise<void>
 }
 
-/** What must be read to bring the conversation from the cached index to its state; null if it is in that state. */
+/** Returns the read that updates the cached index to the conversation's state; null if the index has that state. */
 function staleOf(conversation: Conversation, cached: TurnIndex | undefined): Stale | null {
   const { lastSeq, removedThrough } = conversation.state
   if (cached && hasWordsOf(cached, conversation.state)) return null
@@ -58,7 +64,10 @@ function staleOf(conversation: Conversation, cached: TurnIndex | undefined): Sta
     : { ...conversation, before: null, after: null, entries: lastSeq }
 }
 
-/** Divides the conversations into groups, one for each statement: read whole, or from their newer entries on. */
+/**
+ * Divides the conversations into groups, one for each statement. A group contains either conversations with newer
+ * entries to read, or conversations to read completely.
+ */
 function piecesOf(stale: readonly Stale[]): Stale[][] {
   const pieces: Stale[][] = []
   for (const group of [stale.filter(({ before }) => before), stale.filter(({ before }) => !before)]) {
@@ -78,7 +87,7 @@ function piecesOf(stale: readonly Stale[]): Stale[][] {
 const entriesOf = (conversations: readonly { entries: number }[]) =>
   conversations.reduce((sum, { entries }) => sum + entries, 0)
 
-/** @param maxBytes maximum size, in bytes; 0 keeps nothing */
+/** @param maxBytes maximum size of the cache, in bytes; 0 disables it */
 export function createWordCache(maxBytes = MAX_BYTES): WordCache {
   const cache = new LRUCache<string, TurnIndex>({
     maxSize: Math.max(1, maxBytes),
@@ -86,17 +95,17 @@ export function createWordCache(maxBytes = MAX_BYTES): WordCache {
     ttl: UNUSED_MS,
     updateAgeOnGet: true,
   })
-  /** The scopes that were recalled once, by the smallest id of their conversations. */
-  const asked = new LRUCache<string, true>({ max: MAX_ASKED, ttl: UNUSED_MS })
-  let purging = false
+  /** The scopes that were recalled within UNUSED_MS. The key is the smallest id of their conversations. */
+  const recalled = new LRUCache<string, true>({ max: MAX_RECALLED, ttl: UNUSED_MS })
+  let isPurging = false
   let filling: Promise<void> | null = null
 
-  /** Drops unused indexes while there are any. */
+  /** Drops unused indexes regularly until the cache is empty. */
   function purgeLater(): void {
-    if (purging) return
-    purging = true
+    if (isPurging) return
+    isPurging = true
     setTimeout(() => {
-      purging = false
+      isPurging = false
       cache.purgeStale()
       if (cache.size > 0) purgeLater()
     }, UNUSED_MS / 2).unref()
@@ -110,7 +119,7 @@ export function createWordCache(maxBytes = MAX_BYTES): WordCache {
       for (const { id, before } of piece) {
         const each = read.get(id)
         if (!each) missing.add(id)
-        // The next recall reads a conversation anew whose content was removed meanwhile.
+        // If retention has removed content meanwhile, the next recall reads the conversation completely.
         if (!each || (before && before.removedThrough !== each.removedThrough)) cache.delete(id)
         else cache.set(id, updated(id, before, each))
       }
@@ -119,18 +128,18 @@ export function createWordCache(maxBytes = MAX_BYTES): WordCache {
     return missing
   }
 
-  /** Starts to fill the cache, unless it is being filled or this is the first recall of the scope. */
+  /** Starts to fill the cache, unless it is being filled already or this is the first recall of the scope. */
   function fillLater(pool: Pool, tenant: string, scope: readonly Conversation[], stale: readonly Stale[]): void {
     const key = scope.reduce((least, { id }) => (id < least ? id : least), scope[0]!.id)
-    if (asked.has(key)) filling ??= fillQuietly(pool, tenant, stale)
-    asked.set(key, true)
+    if (recalled.has(key)) filling ??= fillQuietly(pool, tenant, stale)
+    recalled.set(key, true)
   }
 
   async function fillQuietly(pool: Pool, tenant: string, stale: readonly Stale[]): Promise<void> {
     try {
       await fill(pool, tenant, stale)
     } catch {
-      // The next recall tries again, and its own statements report what fails.
+      // The next recall retries, and its own statements report the error.
     } finally {
       filling = null
     }

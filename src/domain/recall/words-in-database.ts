@@ -1,4 +1,4 @@
-// Searches a wide scope by words in the database, through the index of terms.
+// Searches a large scope (gather.ts) by words in the database, through the index of terms.
 
 import { countTurns } from '../../store/sql/turn/count-turns.ts'
 import { findTerms } from '../../store/sql/recall/find-terms.ts'
@@ -18,7 +18,9 @@ import { matchesOf, turnAtPlace, type Sequence } from './sequence.ts'
 /** Number of postings that are merged before the next call of `yieldIfDue`. */
 const YIELD_AFTER = 256
 
-/** Returns the number of turns that the viewer sees. Counts turns only where the journal's counters do not suffice. */
+/**
+ * Returns the number of turns that the viewer sees. Counts turns only where the viewer does not see all public turns.
+ */
 async function countVisible(
   { pool }: GatherDeps,
   viewer: Viewer,
@@ -32,6 +34,7 @@ async function countVisible(
   return [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, counters)
 }
 
+/** Finds the turns that contain the terms of the request, and scores them. */
 export async function searchInDatabase(
   deps: GatherDeps,
   viewer: Viewer,
@@ -48,8 +51,8 @@ export async function searchInDatabase(
           countVisible(deps, viewer, conversations),
         ])
   const postings = queryTurn ? read.map((each) => each.filter((turn) => isOther(queryTurn, turn))) : read
-  const isAmongThem = postings.some((each, i) => each.length < read[i]!.length)
-  const texts = counted - (isAmongThem ? 1 : 0)
+  const hasQueryTurn = postings.some((each, i) => each.length < read[i]!.length)
+  const texts = counted - (hasQueryTurn ? 1 : 0)
   const frequencies = postings.map(({ length }) => length)
   const searched = termsToSearch(frequencies, texts)
 
@@ -79,7 +82,7 @@ export async function searchInDatabase(
   }
 }
 
-/** @param terms number of searched terms */
+/** Converts a range of index entries to a sequence without similarities. @param terms number of searched terms */
 function toSequence({ turns: entries, counts, eligible }: IndexedRange, terms: number): Sequence {
   const size = eligible.length
   return {
@@ -91,7 +94,7 @@ function toSequence({ turns: entries, counts, eligible }: IndexedRange, terms: n
   }
 }
 
-/** See WordSearch. Nearby turns share a sequence; a turn may also be in another sequence, around other turns. */
+/** Implements `around` of WordSearch. Nearby turns share a sequence. A turn may be in several overlapping sequences. */
 async function readAround(
   { pool }: GatherDeps,
   viewer: Viewer,
@@ -106,7 +109,7 @@ async function readAround(
     readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
   const sequences = read.map((each) => withoutQueryTurn(queryTurn, toSequence(each, terms.size)))
-  // A turn is found only in its own range, whose sequence has more of its neighbours.
+  // Report a turn only in the sequence of its own range, because only this one contains all turns around it.
   const found = sequences.map((sequence, i) => {
     const { from, to } = ranges[i]!
     return [...sequence.turns.keys()].filter((place) => {
@@ -118,8 +121,8 @@ async function readAround(
 }
 
 /**
- * Returns the ranges of positions to read. Nearby turns share a range. The `around` turns on each side complete the
- * sessions of the neighbours; only visible turns are counted, so invisible turns do not change the result.
+ * Returns the ranges of positions to read. Nearby turns share a range. `around` more turns on each side complete the
+ * sessions of the neighbours. They include only visible turns, so invisible turns do not change the result.
  */
 function rangesOf(versions: readonly TurnVersionId[]): TurnRange[] {
   const around = SESSION_REACH + REACH

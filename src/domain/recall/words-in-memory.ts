@@ -1,5 +1,5 @@
-// Searches a wide scope by words in memory (word-cache.ts), in the viewer's view. Finds what words-in-database.ts finds,
-// without a statement. Pure.
+// Searches a large scope (gather.ts) by words in memory (word-cache.ts), limited to the viewer's view. Finds the same
+// turns as words-in-database.ts, without a database query. Pure.
 
 import type { SearchFilter, TurnVersionId } from '../../store/vector-search.ts'
 import { createYield } from '../../yield.ts'
@@ -12,30 +12,34 @@ import { MatchCollector, type Sequence } from './sequence.ts'
 import { postingsRange } from './postings.ts'
 import { versionAt, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
 
-/** Number of conversations or sequences after which work checks whether to yield to the event loop. */
+/** Number of sequences after which `around` checks whether to yield to the event loop. */
 const YIELD_AFTER = 16
 
-/** A conversation in the viewer's view. Its versions are numbered from `offset` on, across all conversations. */
+/**
+ * A conversation in the viewer's view. The versions of all parts are numbered together, those of this part from
+ * `offset`.
+ */
 type Part = { index: TurnIndex; visible: VisibleTurns; offset: number }
 
 /** The turns that contain a searched term, without the query's turn. */
 type Matches = {
   /** The number of each match, from 1, by the version's number; 0 for other versions. */
   numbers: Int32Array
-  /** The part and the version of each match. */
+  /** The index of each match's part. */
   parts: number[]
+  /** The index of each match's version in its part. */
   versions: number[]
-  /** The occurrences of the searched terms in each match: as many counts as there are terms. */
+  /** The number of occurrences of each searched term in each match. The counts of a match are consecutive. */
   counts: Uint16Array
 }
 
-/** Whether the version is one of the query's turn. */
-const isQuerys = ({ conversationId, versions }: TurnIndex, version: number, queryTurn: TurnPlace | null) =>
+/** Whether the version belongs to the query's turn. */
+const isOfQueryTurn = ({ conversationId, versions }: TurnIndex, version: number, queryTurn: TurnPlace | null) =>
   queryTurn !== null
   && versions.positions[version] === queryTurn.position
   && conversationId === queryTurn.conversationId
 
-/** Returns the number of visible turns that contain each term, and whether the query's turn contains one. */
+/** Returns the number of visible turns that contain each term, and whether the query's turn contains any of them. */
 function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn: TurnPlace | null) {
   let hasQueryTurn = false
   const frequencies = hashes.map((hash) => {
@@ -45,7 +49,7 @@ function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn
       for (let posting = from; posting < to; posting++) {
         const version = index.postings.versions[posting]!
         if (visible.places[version]! < 0) continue
-        if (isQuerys(index, version, queryTurn)) hasQueryTurn = true
+        if (isOfQueryTurn(index, version, queryTurn)) hasQueryTurn = true
         else frequency += 1
       }
     }
@@ -68,7 +72,7 @@ function collect(parts: readonly Part[], hashes: readonly number[], capacity: nu
       const [from, to] = postingsRange(index.postings, hash)
       for (let posting = from; posting < to; posting++) {
         const version = index.postings.versions[posting]!
-        if (visible.places[version]! < 0 || isQuerys(index, version, queryTurn)) continue
+        if (visible.places[version]! < 0 || isOfQueryTurn(index, version, queryTurn)) continue
         let number = matches.numbers[offset + version]!
         if (number === 0) {
           number = matches.versions.push(version)
@@ -132,7 +136,7 @@ function sequenceOf(
   }
 }
 
-/** Merges places into ranges that contain the places around them, as far as the sessions of neighbours reach. */
+/** Returns ranges that contain the places and the turns around them that the sessions of their neighbours need. */
 function rangesOf(places: readonly number[], size: number): { first: number; last: number; places: number[] }[] {
   const around = SESSION_REACH + REACH
   const ranges: { first: number; last: number; places: number[] }[] = []
@@ -147,7 +151,10 @@ function rangesOf(places: readonly number[], size: number): { first: number; las
   return ranges
 }
 
-/** Searches the indexes in the views of their conversations. `isInMemory` must accept the filter. */
+/**
+ * Searches the indexes of conversations. `isInMemory` must be true for the filter.
+ * @param views the viewer's view of each conversation, by id
+ */
 export function searchInMemory(
   indexes: readonly TurnIndex[],
   views: ReadonlyMap<string, View>,
@@ -182,7 +189,7 @@ export function searchInMemory(
   return { statistics, found, around: (turns) => around(parts, matches, searched.length, turns, { filter, queryTurn }) }
 }
 
-/** See WordSearch. */
+/** Implements `around` of WordSearch. */
 async function around(
   parts: readonly Part[],
   matches: Matches,
@@ -195,7 +202,7 @@ async function around(
   for (const { conversationId, position, seq } of turns) {
     const part = partOf.get(conversationId)
     const version = part ? versionAt(part.index, position, seq) : -1
-    // A turn that was written or changed after the indexes were read is found by the next recall.
+    // Omit a turn that was written or changed after the indexes were read. The next recall finds it.
     const place = version < 0 ? -1 : part!.visible.places[version]!
     if (place >= 0) places.set(part!, [...(places.get(part!) ?? []), place])
   }

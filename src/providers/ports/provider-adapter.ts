@@ -157,7 +157,7 @@ export interface ProviderAdapter {
  * Why a call failed:
  * - `RATE_LIMITED`, `UNAVAILABLE`: the provider refused the call temporarily (429; 408, 409, 5xx).
  * - `UNREACHABLE`: the connection failed before a reply.
- * - `CUT_OFF`: the reply stopped before its end.
+ * - `CUT_OFF`: the reply ended before it was complete.
  * - `STALLED`: the provider sent nothing within the time limit.
  * - `BAD_REPLY`: the reply is not of the expected format.
  * - `REPLY_TOO_LARGE`: the reply is longer than the adapter accepts.

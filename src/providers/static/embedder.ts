@@ -44,9 +44,21 @@ type WordVectors = {
   common: Float32Array
 }
 
+/** The word vectors, which all static embedders of the process share while one of them exists. */
+let shared: WeakRef<WordVectors> | undefined
+
+/** Returns the shared word vectors, or reads them from the file. @throws Error if the file is invalid */
+async function readWordVectors(): Promise<WordVectors> {
+  const loaded = shared?.deref()
+  if (loaded) return loaded
+  const vectors = parseWordVectors(await readFile(FILE), FILE.pathname)
+  shared = new WeakRef(vectors)
+  return vectors
+}
+
 /** Reads the word vectors and creates the embedder. @throws Error if the file is invalid */
 export async function createStaticEmbedder(): Promise<Embedder> {
-  let vectors: WordVectors | null = parseWordVectors(await readFile(FILE), FILE.pathname)
+  let vectors: WordVectors | null = await readWordVectors()
   return {
     name: NAME,
     dimension: vectors.dimension,
@@ -113,7 +125,7 @@ function embedWords({ dimension, index, rows, weights, common }: WordVectors, li
     const weight = weights[row]!
     for (let d = 0, at = row * dimension; d < dimension; d++, at++) sum[d]! += weight * rows[at]!
   }
-  const shared = dot(sum, common)
-  for (let d = 0; d < dimension; d++) sum[d]! -= shared * common[d]!
+  const along = dot(sum, common)
+  for (let d = 0; d < dimension; d++) sum[d]! -= along * common[d]!
   return unit(sum)
 }

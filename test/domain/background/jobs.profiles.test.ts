@@ -12,6 +12,7 @@ import { getProfiles } from '../../../src/domain/profile/profile.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { isLong } from '../../support/long.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
 
 const DEFAULTS = loadConfig({}).automatic
@@ -118,33 +119,44 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     expect(runs).toMatchObject({ profilings: 0, profiledTurns: 0n, profiledChanges: runs.factChanges })
   }, 60_000)
 
-  it('work on one person in many conversations at once without deadlocks, and account for every fact', async () => {
-    const { tenant, viewer, newConversation } = await tenantWithConversation()
-    const warnings: unknown[] = []
-    const log = { ...world.deps.log, warn: (...given: unknown[]) => void warnings.push(given) } as typeof world.deps.log
-    stop = await startJobs({ ...world.deps, log, automatic: { ...DEFAULTS, userSummaryEvery: 1, dedupEvery: 1 } })
-    const conversationIds = await Promise.all(Array.from({ length: 6 }, newConversation))
-    const FOODS = ['apples', 'bread', 'cheese', 'dates', 'eggs', 'figs', 'grapes', 'honey']
-    await Promise.all(
-      conversationIds.map(async (conversationId, n) => {
-        // Each food is named in two conversations or more, and each conversation names a different home.
-        for (const food of [...FOODS.slice(n), ...FOODS.slice(0, n)].slice(0, 4)) {
-          await tenant.append(conversationId, 'ada', `I like ${food}.`)
-        }
-        await tenant.append(conversationId, 'ada', `I live in ${['Rome', 'Oslo', 'Bern', 'Lima', 'Cork', 'Nice'][n]}.`)
-      }),
-    )
-    await vi.waitFor(
-      async () => {
-        const lines = (await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content.split('\n') ?? []
-        expect(lines.filter((line) => line.startsWith('- likes')).sort()).toEqual(
-          FOODS.map((food) => `- likes ${food}`),
-        )
-        expect(lines.filter((line) => line.startsWith('- lives'))).toHaveLength(1)
-      },
-      { timeout: 30_000, interval: 100 },
-    )
-    expect(JSON.stringify(warnings)).not.toMatch(/deadlock/i)
-    expect(warnings).toEqual([])
-  }, 60_000)
+  it.runIf(isLong)(
+    'work on one person in many conversations at once without deadlocks, and account for every fact',
+    async () => {
+      const { tenant, viewer, newConversation } = await tenantWithConversation()
+      const warnings: unknown[] = []
+      const log = {
+        ...world.deps.log,
+        warn: (...given: unknown[]) => void warnings.push(given),
+      } as typeof world.deps.log
+      stop = await startJobs({ ...world.deps, log, automatic: { ...DEFAULTS, userSummaryEvery: 1, dedupEvery: 1 } })
+      const conversationIds = await Promise.all(Array.from({ length: 6 }, newConversation))
+      const FOODS = ['apples', 'bread', 'cheese', 'dates', 'eggs', 'figs', 'grapes', 'honey']
+      await Promise.all(
+        conversationIds.map(async (conversationId, n) => {
+          // Each food is named in two conversations or more, and each conversation names a different home.
+          for (const food of [...FOODS.slice(n), ...FOODS.slice(0, n)].slice(0, 4)) {
+            await tenant.append(conversationId, 'ada', `I like ${food}.`)
+          }
+          await tenant.append(
+            conversationId,
+            'ada',
+            `I live in ${['Rome', 'Oslo', 'Bern', 'Lima', 'Cork', 'Nice'][n]}.`,
+          )
+        }),
+      )
+      await vi.waitFor(
+        async () => {
+          const lines = (await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content.split('\n') ?? []
+          expect(lines.filter((line) => line.startsWith('- likes')).sort()).toEqual(
+            FOODS.map((food) => `- likes ${food}`),
+          )
+          expect(lines.filter((line) => line.startsWith('- lives'))).toHaveLength(1)
+        },
+        { timeout: 30_000, interval: 100 },
+      )
+      expect(JSON.stringify(warnings)).not.toMatch(/deadlock/i)
+      expect(warnings).toEqual([])
+    },
+    60_000,
+  )
 })

@@ -11,6 +11,7 @@ import { summarize } from '../../../src/domain/summary/compact.ts'
 import { BudgetTooSmall } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { isLong } from '../../support/long.ts'
 import { tokensSent } from './cases.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
 
@@ -181,7 +182,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     expect(fewMessages.map(({ kind }) => kind)).toEqual(['SYSTEM_PROMPT', 'RECENT'])
   })
 
-  it('are limited to the 500 most recently observed facts, which an item reports', async () => {
+  it.runIf(isLong)('are limited to the 500 most recently observed facts, which an item reports', async () => {
     await record(Array.from({ length: 501 }, (_, n) => livesIn(`place ${n}`, { observedAt: new Date(1e12 + n) })))
     const context = await build({ tokenBudget: 500_000 })
     expect(lines(context)).toHaveLength(500)

@@ -17,6 +17,7 @@ import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { isLong } from '../../support/long.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
 
 const ada = { actor: 'ada', displayName: 'Ada' }
@@ -96,7 +97,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     }
   })
 
-  it(`reads at most ${MAX_EXTRACTED_TURNS} turns, and returns whether unread turns remain`, async () => {
+  it.runIf(isLong)(`reads at most ${MAX_EXTRACTED_TURNS} turns, and returns whether unread turns remain`, async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)

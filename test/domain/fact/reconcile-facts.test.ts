@@ -259,7 +259,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
   })
 
   it.each([
-    [{}, 'userId: give userId, conversationId or both'],
+    [{}, 'userId: is required if conversationId is omitted'],
     [{ userId: 'ada', n: 0 }, 'n: must be 1 to 500'],
     [{ userId: 'ada', n: 501 }, 'n: must be 1 to 500'],
     [{ conversationId: 'conv_0123456789ABCDEFGHJKMNPQRS' }, 'There is no conversation'],

@@ -17,6 +17,7 @@ import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
 import { similaritiesOf } from '../../support/vectors.ts'
+import { isLong } from '../../support/long.ts'
 
 const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
@@ -204,7 +205,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     expect(ours(before.calls) + ours(after.calls)).toBeLessThanOrEqual(20 + 2 * after.batch)
   })
 
-  it('reads very long texts in several steps', async () => {
+  it.runIf(isLong)('reads very long texts in several steps', async () => {
     const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
     const turns = []

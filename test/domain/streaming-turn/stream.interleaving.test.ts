@@ -5,13 +5,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { backends } from '../../support/backend.ts'
-import { isLong } from '../../support/long.ts'
+import { isExhaustive, isLong } from '../../support/long.ts'
 import { openSite, type Process, type Site } from '../../support/process.ts'
 import { play, step } from './script.ts'
 
 const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31))
 /** The last backend runs all cases; the others run a tenth of them. */
-const CASES = isLong ? 1_000 : 40
+const CASES = isExhaustive ? 1_000 : isLong ? 300 : 20
 
 describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.length - 1 ? CASES : CASES / 10 })))(
   'streaming turns at random, on $name',
