@@ -1,4 +1,5 @@
-// A memory for one call of the AI SDK: gives the model the context, and records new messages, once per `id`, and the reply.
+// A memory for one call of the AI SDK: gives the model the context, and records new messages, once per `id`, and the
+// reply.
 import type { LanguageModelMiddleware } from 'ai'
 import { appendTurn, buildContext, partsFromAiSdk, render, toAiSdkModelPrompt } from 'colloquy'
 import type { AiSdkPart, Deps, Viewer } from 'colloquy'

@@ -1,5 +1,5 @@
-// Finds items of a LangGraph store: by conditions on their metadata, or by recall. Each value of an item is also a turn of
-// its conversation, with the metadata of the item, because recall searches turns.
+// Finds items of a LangGraph store: by conditions on their metadata, or by recall. Each value of an item is also a turn
+// of its conversation, with the metadata of the item, because recall searches turns.
 import type { Item } from '@langchain/langgraph'
 import { recall, type Deps, type Viewer } from 'colloquy'
 import { conversationsOf, type Transcript } from 'colloquy/conversation-core'

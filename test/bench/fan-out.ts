@@ -23,7 +23,7 @@ const PAUSE_MS = 100
 export const DELTAS = 256
 const WRITERS = 64
 const TIMEOUT_MS = 60_000
-/** Maximum number of single turns that wait for their acknowledgement. */
+/** Maximum number of single turns that are not acknowledged yet. */
 const WAITING = 10
 
 const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
@@ -152,7 +152,7 @@ export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): 
   for (let index = 0; index < SINGLES; index++) {
     await sleep(Math.max(0, begin + index * pauseMs - now()))
     since.push(now())
-    // Earlier turns that still wait delay the next, and the delay counts as latency. Each has a connection of its own,
+    // Unacknowledged turns delay the next one, and the delay counts as latency. Each turn has its own connection,
     // because servers close a connection that is idle for 5 s.
     const slot = index % WAITING
     pending[slot] = pending[slot]!.then(() =>

@@ -1,5 +1,5 @@
-// Imports turns of one owner on Postgres, and measures the time until all of them are searchable by meaning: embedded,
-// and in an index. Then compares the search with an exact one, and prints the bytes that a turn takes on disk.
+// Imports turns of one owner on Postgres, and measures the time until all of them are searchable by meaning, that is,
+// embedded and indexed. Then compares the search with an exact one, and prints the bytes per turn on disk.
 
 import { readFile } from 'node:fs/promises'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -29,7 +29,7 @@ const K = 10
 const TARGET_SECONDS = 180
 /** Bytes per turn when this benchmark was introduced, with the default embedder. */
 const FORMER_BYTES = 3_850
-/** Share of the vectors that may be without an index when the import counts as searchable. */
+/** Maximum share of the vectors outside an index at which the import counts as searchable. */
 const UNINDEXED = 0.1
 const POLL_MS = 100
 
@@ -145,7 +145,7 @@ export async function importTurns({ services, progress }: Bench): Promise<Report
             label: 'until searchable',
             ours: indexed,
             theirs: TARGET_SECONDS,
-            against: 'the time allowed',
+            against: 'the target',
             unit: 's',
             better: 'smaller',
             target: 1,

@@ -1,5 +1,5 @@
-// Deletes 100,000 expired conversations by the task of retention, while another conversation is written. Measures the
-// longest stall of the event loop, and the latency of the appends.
+// Deletes 100,000 expired conversations by the retention task, while turns are appended to another conversation.
+// Measures the longest stall of the event loop, and the latency of the appends.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -12,7 +12,7 @@ const CONVERSATIONS = 100_000
 const TURNS = 3
 /** Maximum stall of the event loop, and the target of the slowest append, in ms. */
 const MAX_STALL_MS = 100
-/** Milliseconds for which the same is measured without deletions: other load on the machine stalls the process, too. */
+/** Duration of a measurement without deletions, ms. Other load on the machine also stalls the process. */
 const BASELINE_MS = 20_000
 /** Milliseconds between two appends. */
 const PAUSE_MS = 50

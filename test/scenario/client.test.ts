@@ -1,5 +1,5 @@
-// The package's own client while its server is killed and restarted: followers on both transports, a live transcript, and
-// writers in the middle of their deltas. Each entry must arrive once, and each word must be written once.
+// The package's own client while its server is killed and restarted: followers on both transports, a live transcript,
+// and writers in the middle of their deltas. Each entry must arrive once, and each word must be written once.
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'

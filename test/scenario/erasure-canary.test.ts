@@ -1,5 +1,5 @@
-// A canary that was planted everywhere is gone after eraseTurn, eraseUser and deleteConversation: from Redis, from every
-// log line, from the database, and from the memory of another server process, which has served it to subscribers,
+// A canary that was planted everywhere is gone after eraseTurn, eraseUser and deleteConversation: from Redis, from
+// every log line, from the database, and from the memory of another server process, which has served it to subscribers,
 // searches and contexts. The memory is searched by a heap snapshot, and buffers by the inspector.
 
 import { createClient as createWsClient, type Client } from 'graphql-ws'

@@ -1,5 +1,6 @@
-// A server process is killed while it answers wake-ups, in every stage: the run, the claim of the agent and the streaming
-// turn are lost together. After a restart, each turn gets exactly one committed answer, and nothing stays open.
+// A server process is killed while it answers wake-ups, in every stage: the run, the claim of the agent and the
+// streaming turn are lost together. After a restart, each turn gets exactly one committed answer, and nothing stays
+// open.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

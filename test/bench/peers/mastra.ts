@@ -1,4 +1,4 @@
-// Mastra's memory on Postgres and pgvector, as its public API offers it, with its default index.
+// Mastra's memory on Postgres and pgvector, through its public API and with its default index.
 
 import { loadPeer } from './install.ts'
 import { vectorOf } from '../text-embedder.ts'

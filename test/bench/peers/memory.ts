@@ -1,5 +1,5 @@
-// Rows against Mastra's memory: recall, contexts, appends and pages, both in this process, with the same texts and
-// vectors, each on a database of its own of the same Postgres.
+// Rows against Mastra's memory: recall, contexts, appends and pages. Both sides run in this process, with the same
+// texts and vectors, each on its own database of one Postgres.
 
 import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { medianTime, rateOf } from '../figures.ts'
@@ -16,9 +16,9 @@ const CALLERS = 16
 /** Number of texts per call of saveMessages, which embeds and stores their vectors at once. */
 const BATCH = 100
 
-/** `settle` updates the statistics of both databases after they were filled. */
+/** `settle` updates the planner's statistics in both databases after they were filled. */
 type Sides = { ours: Ours; mastra: Mastra; settle(): Promise<void> }
-/** A conversation of both sides: its id is the same text in Mastra. */
+/** A conversation that exists on both sides, with the same id. */
 type Place = { id: string; owner: string }
 
 const texts = (count: number) => Array.from({ length: count }, () => words(WORDS_A_TURN))
@@ -56,7 +56,7 @@ async function create({ ours, mastra }: Sides, owner: string): Promise<Place> {
   return { id, owner }
 }
 
-/** Creates a conversation of both sides with the same texts. */
+/** Creates a conversation with the same texts on both sides. */
 async function fill(sides: Sides, owner: string, size: number, embedded: boolean): Promise<Place> {
   const place = await create(sides, owner)
   const all = texts(size)
@@ -72,12 +72,12 @@ const found = async (read: Promise<number>): Promise<void> => {
 }
 
 type Read = (n: number) => Promise<number>
-const alone = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
+const ofOneCaller = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
   ...{ label, against: PEER, asked, unit: 'ms', warmUpMs: WARM_UP_MS },
   ours: () => medianTime(CALLS, (n) => found(ours(n))),
   theirs: () => medianTime(CALLS, (n) => found(theirs(n))),
 })
-const together = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
+const ofAllCallers = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
   ...{ label: `${label}, ${CALLERS} callers`, against: PEER, asked, unit: '/s', warmUpMs: WARM_UP_MS },
   ours: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(ours(n))),
   theirs: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(theirs(n))),
@@ -98,15 +98,15 @@ function readRows({ ours, mastra }: Sides, sizes: Map<number, Place>, owners: Ma
   ]
   const place = (size: number) => sizes.get(size)!
   return [
-    alone('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
-    together('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
-    alone('recall, 2,000 turns', 3, ...recallOf(place(2_000))),
-    alone('recall, 10,000 turns', 3, ...recallOf(place(10_000))),
+    ofOneCaller('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
+    ofAllCallers('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
+    ofOneCaller('recall, 2,000 turns', 3, ...recallOf(place(2_000))),
+    ofOneCaller('recall, 10,000 turns', 3, ...recallOf(place(10_000))),
     ...[...owners].map(([size, owned]) =>
-      alone(`recall, owner, ${size.toLocaleString('en-US')} turns`, 8, ...ownerRecall(owned)),
+      ofOneCaller(`recall, owner, ${size.toLocaleString('en-US')} turns`, 8, ...ownerRecall(owned)),
     ),
-    alone('context 20 + 10, 1,000 turns', 4, ...contextOf(place(1_000))),
-    alone('context 20 + 10, 10,000 turns', 4, ...contextOf(place(10_000))),
+    ofOneCaller('context 20 + 10, 1,000 turns', 4, ...contextOf(place(1_000))),
+    ofOneCaller('context 20 + 10, 10,000 turns', 4, ...contextOf(place(10_000))),
   ]
 }
 
@@ -160,7 +160,7 @@ export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
       progress(`${size} turns written`)
       const label = `page of 50 of ${size.toLocaleString('en-US')} turns`
       rows.push(
-        alone(
+        ofOneCaller(
           label,
           asked,
           () => ours.page(id),
