@@ -1,5 +1,5 @@
-// The clients of a run, which record their requests and the answers: writers and streaming writers that repeat
-// unanswered calls, readers of history, and subscribers by WebSocket and by Server-Sent Events that resume.
+// The clients of a run, which record their requests and the answers: writers and streaming writers, which repeat
+// unanswered calls; readers of history; and subscribers over WebSocket and Server-Sent Events, which resume.
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +14,7 @@ export const ACTORS = ['ada', 'bob', 'cleo', 'dan']
 /** Time after which a client considers a request unanswered, ms. */
 const REQUEST_MS = 5_000
 
-/** A random text without digits, in which redaction finds nothing. */
+/** A random text without digits, which redaction leaves unchanged. */
 const word = () => randomUUID().replaceAll(/\d/g, (digit) => 'ghijklmnop'[Number(digit)]!)
 
 export type Conversation = { id: string; tenant: string }
@@ -26,9 +26,9 @@ export type Run = {
   /** The headers, or fields of connection_init, that authenticate the actor. */
   credentials(tenant: string, actor: string): Record<string, string>
   operations: Operation[]
-  /** Whether clients start no more operations. */
+  /** Whether clients must start no further operations. */
   isOver(): boolean
-  /** Whether clients stop repeating unanswered operations, because they do not recover. */
+  /** Whether clients must stop repeating unanswered operations, because the time to recover is over. */
   isLost(): boolean
 }
 
@@ -70,7 +70,7 @@ type Answer = { turn?: { id: string; seq: number }; code?: string; message?: str
 
 /**
  * Appends one turn and records it.
- * - `refusable`: the turn expects an older journal, so that it is refused.
+ * - `refusable`: sends an outdated expectedLastSeq, so that the server refuses the turn.
  * - `twice`: a second request with the same clientId is sent at the same time.
  */
 export async function append(
@@ -168,7 +168,7 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
     const start = operation.text.length
     operation.text += text
     const answer = await call(DELTA, { turnId, text, start })
-    if (answer?.end === undefined) return // Its lease expired during a fault.
+    if (answer?.end === undefined) return // The lease of the turn expired during a fault.
     operation.acknowledged = answer.end
     await sleep(random.below(30))
   }

@@ -1,5 +1,5 @@
 // A Postgres tablespace on a tmpfs of its own, which a fault can fill: Postgres then gets ENOSPC for tables and
-// indexes, as on a full disk. The write-ahead log is elsewhere. Needs root on the machine that Postgres runs on.
+// indexes, as on a full disk. The write-ahead log is on another disk. Needs root on the machine that Postgres runs on.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readlink, rm, stat, chown } from 'node:fs/promises'
@@ -12,7 +12,7 @@ const run = promisify(execFile)
 export type SmallDisk = {
   /** Name of the tablespace. */
   tablespace: string
-  /** Takes all space. Returns a function that frees it. */
+  /** Fills the disk. Returns a function that frees the space. */
   fill(): Promise<() => Promise<void>>
   /** Drops the tablespace, which must be empty, and unmounts the disk. */
   close(): Promise<void>

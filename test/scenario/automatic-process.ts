@@ -15,7 +15,7 @@ export type Settings = {
   databaseUrl: string
   redisUrl: string
   automatic: AutomaticThresholds
-  /** Whether fact extraction never ends in this process. */
+  /** If true, fact extraction never ends in this process. */
   hangs: boolean
 }
 

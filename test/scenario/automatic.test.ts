@@ -1,5 +1,5 @@
-// Automatic jobs in several real processes on one Postgres: each run adds exactly the configured number of turns to
-// those of the previous run, even if all processes append turns and run jobs, and some are killed.
+// Automatic jobs in several real processes on one Postgres: each run processes exactly the configured number of new
+// turns, even if all processes append turns and run jobs, and some processes are killed.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -169,7 +169,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
       sum(Object.values(users).map(({ profilings }) => profilings)),
       sum(Object.values(users).map(({ reconciliations }) => reconciliations)),
     ]).toEqual([160, 160, 160, 320])
-    // Leaves time for a further sweep, which must find no work.
+    // Leave time for another sweep, which must find no work.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
   }, 300_000)

@@ -33,7 +33,7 @@ async function startServer({ name, open }: Backend): Promise<Server> {
   return server
 }
 
-/** Follows with the client. Returns what it has received. */
+/** Follows the conversation with the client. Returns the received events, which are updated as more arrive. */
 function follow(client: Client, id: string) {
   const received = newReceived()
   const controller = new AbortController()
@@ -47,7 +47,7 @@ function follow(client: Client, id: string) {
 }
 
 describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
-  it('loses and repeats nothing while its server is killed, and neither do its writers', async () => {
+  it('receives each entry and writes each word exactly once while its server is killed', async () => {
     const server = await startServer(backend)
     const id = await createConversation(server, ['ada', 'bob', 'eve'])
     const address = `http://${server.url}`

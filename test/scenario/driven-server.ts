@@ -156,8 +156,8 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
 }
 
 /**
- * Returns the leaves to send besides the required ones, for each operation of a field: first those of a plain call,
- * then these with each further leaf.
+ * Returns the optional leaves to send in each operation of a field: first the leaves of a plain call, then for each
+ * other leaf the leaves of a plain call and this leaf.
  */
 export function choicesOf({ leaves }: RootField): string[][] {
   const plain = leaves
@@ -251,7 +251,7 @@ export async function createObjects(
     fact: recorded.facts[0].id,
     summary: '',
     run: waiting.id,
-    // The agent does not see a private turn, and then calls no tool.
+    // The agent does not see a private turn, so it calls no tool.
     approval: asking.approvals.nodes[0]?.id ?? '',
   }
 }

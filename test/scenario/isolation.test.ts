@@ -31,9 +31,9 @@ const LIMITS = {
 }
 
 const fields = rootFieldsOf(schema, 3)
-/** Arguments that name an object of a conversation, or a conversation. */
+/** Whether the argument identifies a conversation, or an object of one. */
 const isId = ({ type, name }: Leaf) => type === 'ID' || name === 'conversationKey'
-/** Fields of the three root types without such an argument; the canary in lists shows whether they leak. */
+/** Whether no argument of the field identifies an object. A canary in the answer shows that such a field leaks. */
 const namesNothing = (field: RootField) => !field.leaves.some(isId)
 
 /** Verbs of operators, which reach every conversation of their own tenant, whether or not the actor sees it. */
@@ -61,7 +61,7 @@ const normalized = (text: string, ids: Ids) =>
     .replace(/key-[\w.]+/g, 'KEY')
     .replace(/plain\d+/g, 'plain')
 
-/** Time for which an accepted subscription is read, ms. A refusal ends it at once. */
+/** Time for which an accepted subscription is read, ms. A refused subscription ends at once. */
 const OPEN_MS = 1_500
 
 const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
@@ -162,7 +162,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
     return JSON.stringify(results)
   }
 
-  /** A digest of every row of the owner's conversation, and of everything that names it. */
+  /** Returns a digest of every row that contains the id of an object of the owner. */
   async function digest(): Promise<string> {
     const { rows: tables } = await sql(server.deps.pool).query<{
       name: string
@@ -194,7 +194,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
   }
 
   const covered = new Set<string>()
-  /** Makes the texts unique, because some must be, such as the names of keys. */
+  /** Number of calls, which makes the texts unique, because some must be, such as the names of keys. */
   let calls = 0
   // Without LONG, the actor of another tenant also uses WebSocket, and the outsider Server-Sent Events.
   const cases = Object.keys(strangers)
@@ -207,7 +207,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
     const times = { foreign: [] as number[], unknown: [] as number[] }
     let count = 0
     for (const field of fields) {
-      // HTTP answers no subscription.
+      // HTTP without Server-Sent Events supports no subscriptions.
       if (transport === 'HTTP' && field.kind === 'subscription') continue
       if (transport !== 'HTTP' && !isCarried(field)) continue
       if (headers['x-tenant'] === OWNER['x-tenant'] && OF_OPERATORS.has(field.name)) continue

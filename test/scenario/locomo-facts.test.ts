@@ -1,6 +1,6 @@
-// Facts that the rules extract from real conversations. At least 85 of the first 100 facts of LoCoMo 26 are right, as
-// judged by a reader; a rule change that alters these facts needs a new judgement. Questions yield no facts, in any of
-// the three files. The files cannot be shipped (CC BY-NC 4.0), so the tests are skipped without them.
+// Facts that the built-in extractor's rules extract from real conversations. A human reader judged at least 85 of the
+// first 100 facts of LoCoMo 26 as right; a rule change that alters these facts needs a new judgement. Questions yield no
+// facts, in any of the three files. The files cannot be shipped (CC BY-NC 4.0), so without them the tests are skipped.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -49,10 +49,10 @@ it('the table in docs/concepts.md lists every mutation', () => {
 /** A conversation of ada with the participants ada and bob, and twelve turns by ada. */
 type Given = { deps: Deps; ada: Viewer; conversationId: string; turnIds: string[] }
 
-/** Prepares the state, and returns the call that is sent twice. */
+/** A mutation that is sent twice. `prepare` prepares the state, and returns the call. */
 type Row = {
   prepare(given: Given): Promise<(deps: Deps) => Promise<unknown>> | ((deps: Deps) => Promise<unknown>)
-  /** The parts of the answer that must be equal in both calls; null if the second call fails with `fails`. */
+  /** Returns the parts of the answer that must be equal in both calls. */
   same?: (answer: any) => unknown
   /** The code with which all calls but one fail. */
   fails?: string
@@ -430,7 +430,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     return { deps, ada, conversationId, turnIds: written.map(idOf) }
   }
 
-  /** Everything that is stored for the tenant, without ids, times, and numbers of assertions and journal entries. */
+  /** Reads the tenant's rows, without ids, times, and the numbers of assertions and journal entries. */
   async function stored({ deps, ada: { tenant }, conversationId }: Given) {
     const { rows } = await sql(deps.pool).query<{ stored: object }>(STORED, [tenant])
     const states = await deps.presence.states([conversationId])
@@ -469,7 +469,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       expect(after).not.toEqual(untouched)
     })
 
-    it('one after the other changes nothing more', async () => {
+    it('one after the other has the effect of one call', async () => {
       const [second] = await Promise.allSettled([send(processes[1]!.deps)])
       check(row, [{ status: 'fulfilled', value: first }, second])
       expect(await stored(given)).toEqual(after)

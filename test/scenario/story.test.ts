@@ -25,7 +25,7 @@ const PEOPLE = [
 const USERS = ['mara', 'theo']
 const CONVERSATIONS = [...new Set(STORY.map(([conversation]) => conversation))]
 
-/** The facts that are active in the end, by user; with the kind of their author unless it is HUMAN. */
+/** The facts that are active at the end, by user, with the kind of their author unless it is HUMAN. */
 const ACTIVE = [
   'mara: Mara decided to use Postgres',
   'mara: Mara goes by Mimi',

@@ -1,6 +1,6 @@
 // A server process is killed while it answers wake-ups, in every stage: the run, the claim of the agent and the
-// streaming turn are lost together. After a restart, each turn gets exactly one committed answer, and nothing stays
-// open.
+// streaming turn are lost together. After a restart, each turn gets exactly one committed answer, and no run or
+// streaming turn stays open.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ const READ = `query ($id: ID!) { conversation(id: $id) {
   history { ... on Turn { id actor status text replyTo { id } } }
   runs(first: 10) { nodes { state error { code } calls { isEstimated errorCode endedAt tokenUsage { total } } } } } }`
 
-/** What the model does in each stage until the process is killed, and the text of the reply that is lost. */
+/** The script of the model in each stage, and the text of the reply when the process is killed. */
 const STAGES = {
   'before the call succeeds': [{ fail: { code: 'RATE_LIMITED', retryAfterMs: 25_000 } }, ''],
   'after the first delta': [{ text: 'one two three four ', after: 1, stall: true }, 'one '],

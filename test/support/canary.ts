@@ -1,4 +1,4 @@
-// Searches all tables of a database for a text, as a dump of the database would show it.
+// Searches all tables of a database for a text.
 
 import type { Pool } from '../../src/store/tenant-pool.ts'
 import { sql } from './sql.ts'

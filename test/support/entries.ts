@@ -1,4 +1,4 @@
-// Journal events of one conversation, created by hand for tests without a database.
+// Creates turns, participants and journal events of one conversation, for tests without a database.
 
 import type { JournalEvent, TurnEvent } from '../../src/domain/event/event.ts'
 import type { ParticipantRow } from '../../src/store/sql/participant/read-participants.ts'

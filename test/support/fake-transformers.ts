@@ -1,5 +1,5 @@
-// A fake of @huggingface/transformers. `pipeline` returns an extractor, whose tensors have the shapes of the real ones.
-// The last segment of the model's name selects a failure.
+// A fake of @huggingface/transformers. `pipeline` returns an extractor whose tensors have the same shapes as the real
+// library's. The last segment of the model's name selects a failure.
 
 import { fakeVector } from './fake-openai.ts'
 

@@ -1,5 +1,5 @@
-// Operations generated from the schema: for each field of Query, Mutation and Subscription, documents that select
-// everything that can be selected, and variables that a test supplies. A new field is covered without a new case.
+// Operations generated from the schema: for each field of Query, Mutation and Subscription, a document that selects all
+// fields up to a maximum depth, and variables that a test supplies. A new field is covered without a new case.
 
 import {
   getNamedType,
@@ -22,7 +22,7 @@ export type Leaf = {
   path: string
   name: string
   type: string
-  /** Path of the innermost enclosing object that may be left out; empty if all are required. */
+  /** Path of the innermost enclosing object that may be omitted; empty if all are required. */
   within: string
   /** Whether the leaf is required once `within` is given. */
   isRequired: boolean
@@ -35,7 +35,7 @@ export type RootField = {
   leaves: Leaf[]
   /** Selects every field without required arguments, to MAX_DEPTH. */
   query: string
-  /** Returns the variables with the chosen leaves, and those that they or the field require. Lists have one item. */
+  /** Returns the variables with the chosen leaves and the leaves that they or the field require. Lists have one item. */
   variables(chosen: readonly string[], valueOf: (leaf: Leaf) => unknown): Record<string, unknown>
 }
 
@@ -66,7 +66,7 @@ function leavesOf(
   })
 }
 
-/** Returns the value of an argument; undefined if it is left out. */
+/** Returns the value of an argument; undefined if it is omitted. */
 function valueAt(type: GraphQLInputType, path: string, valueOf: (path: string) => unknown): unknown {
   const inner = withoutNonNull(type)
   if (isListType(inner)) {

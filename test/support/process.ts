@@ -30,7 +30,7 @@ export type Process = {
   /** Dependencies of the process; replaced by `crash`. */
   deps: Deps
   wire: Wire
-  /** Closes its feeds, so that its readers receive no more events, and discards its in-memory state. */
+  /** Closes the feeds of the process, so that its readers receive no more events, and discards its in-memory state. */
   crash(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export type Site = {
 
 const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 }
 
-/** The viewer of an actor in a new tenant. */
+/** Returns the viewer of an actor in a new tenant. */
 export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
 
 export async function openSite(backend: Backend): Promise<Site> {

@@ -73,7 +73,7 @@ export function createScriptedProvider(
   }
 }
 
-/** A pause that lasts until the call is aborted. */
+/** A pause that lasts until the signal aborts the call. */
 export const forever = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as an adapter does
