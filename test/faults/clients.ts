@@ -14,7 +14,7 @@ export const ACTORS = ['ada', 'bob', 'cleo', 'dan']
 /** Time after which a client considers a request unanswered, ms. */
 const REQUEST_MS = 5_000
 
-/** A random text without digits, which redaction leaves unchanged. */
+/** Returns a random text without digits, which redaction leaves unchanged. */
 const word = () => randomUUID().replaceAll(/\d/g, (digit) => 'ghijklmnop'[Number(digit)]!)
 
 export type Conversation = { id: string; tenant: string }
@@ -29,7 +29,7 @@ export type Run = {
   /** Whether clients must start no further operations. */
   isOver(): boolean
   /** Whether clients must stop repeating unanswered operations, because the time to recover is over. */
-  isLost(): boolean
+  isPastRecovery(): boolean
 }
 
 /** Sends an operation with one field. Throws unless it is answered without errors. */
@@ -100,13 +100,14 @@ export async function append(
   const input = { conversationId: conversation.id, turn, ...(refusable && { expectedLastSeq: 1 }) }
   const request = () => send<Answer>(run, conversation, actor, APPEND, { input })
   if (twice) void request().catch(() => {})
-  const answer = await answerTo(request, () => run.isLost() || givesUp())
+  const answer = await answerTo(request, () => run.isPastRecovery() || givesUp())
   operation.endedAt = performance.now()
   if (answer?.turn) Object.assign(operation, { outcome: 'ok', turnId: answer.turn.id, seq: answer.turn.seq })
   else if (answer) operation.outcome = 'failed'
   return operation
 }
 
+/** Appends turns to random conversations until the run is over. */
 export async function write(run: Run): Promise<void> {
   const { random } = run
   while (!run.isOver()) {
@@ -154,7 +155,7 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
   const call = (query: string, input: object) =>
     answerTo(
       () => send<Answer & { end?: number }>(run, conversation, actor, query, { input: { writerToken, ...input } }),
-      run.isLost,
+      run.isPastRecovery,
     )
   const turn = { role: 'ASSISTANT', clientId: operation.clientId }
   const opened = await call(OPEN, { conversationId: conversation.id, turn })
@@ -178,6 +179,7 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
   if (ended?.turn) operation.end = aborts ? 'aborted' : 'committed'
 }
 
+/** Writes streaming turns in random conversations until the run is over. */
 export async function writeStreams(run: Run): Promise<void> {
   while (!run.isOver()) {
     await stream(run, run.random.pick(run.conversations))
@@ -190,6 +192,7 @@ const READ = `query ($id: ID!, $last: Int!) {
 }`
 type Page = { turns: { nodes: { id: string; seq: number; text: string }[]; pageInfo: { hasPreviousPage: boolean } } }
 
+/** Reads pages of random conversations until the run is over. */
 export async function read(run: Run): Promise<void> {
   const { random } = run
   while (!run.isOver()) {

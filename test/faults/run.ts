@@ -124,7 +124,7 @@ const JOURNALS = `SELECT e.conversation_id AS conversation, e.seq, e.kind::text,
     t.status::text, t.actor, t.audience, t.client_id AS "clientId"
   FROM entry e LEFT JOIN turn t ON t.id = e.turn_id ORDER BY 1, 2`
 /** The second check, in SQL. It shares no code with the checker. */
-const WITNESS = `SELECT conversation_id || ': ' || count(*) || ' entries, last seq ' || max(seq) AS detail
+const COUNT_CHECK = `SELECT conversation_id || ': ' || count(*) || ' entries, last seq ' || max(seq) AS detail
     FROM entry GROUP BY conversation_id HAVING count(*) <> max(seq)
   UNION ALL SELECT j.conversation_id || ': the journal ends at ' || last_seq FROM journal j
     WHERE last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)
@@ -180,7 +180,7 @@ export async function runFaults(settings: Settings): Promise<Report> {
       conversations,
       operations: [],
       isOver: () => overAt < Infinity,
-      isLost: () => performance.now() - overAt > recoveryMs,
+      isPastRecovery: () => performance.now() - overAt > recoveryMs,
     }
     const subscribers = conversations.flatMap((conversation) =>
       Array.from({ length: SUBSCRIBERS }, (_, n) =>
@@ -202,9 +202,9 @@ export async function runFaults(settings: Settings): Promise<Report> {
     const last = await Promise.all(conversations.map((conversation) => append(run, conversation)))
     await catchUp(subscribers, new Map(last.map(({ conversation, seq }) => [conversation, seq ?? 0])), recoveryMs)
     for (const subscriber of subscribers) subscriber.stop()
-    const { journals, witnessed } = await cluster.finish(async (query) => ({
+    const { journals, miscounts } = await cluster.finish(async (query) => ({
       journals: await readJournals(query),
-      witnessed: await query<{ detail: string }>(WITNESS),
+      miscounts: await query<{ detail: string }>(COUNT_CHECK),
     }))
     const { exits, services } = cluster
     return {
@@ -214,7 +214,7 @@ export async function runFaults(settings: Settings): Promise<Report> {
       entries: [...journals.values()].reduce((sum, { length }) => sum + length, 0),
       violations: [
         ...checkHistory(run.operations, journals),
-        ...witnessed.map(({ detail }) => ({ rule: 'SQL counts agree', detail })),
+        ...miscounts.map(({ detail }) => ({ rule: 'SQL counts agree', detail })),
         ...exits.map((reason) => ({ rule: 'no process ends by itself', detail: `ended with ${reason}` })),
         ...injected
           .filter(({ deliveredMs }) => deliveredMs === Infinity)

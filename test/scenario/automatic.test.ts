@@ -67,7 +67,7 @@ function startWorker(settings: Settings): Worker {
 /** Postgres, if available; other processes cannot connect to the embedded database. */
 const backend = backends.at(-1)!
 
-describe.runIf(backend.name === 'postgres')('automatic jobs in several processes (needs TEST_DATABASE_URL)', () => {
+describe.runIf(backend.name === 'postgres')('with several processes (needs TEST_DATABASE_URL),', () => {
   let site: Site
   let deps: Deps
   let storage: Pick<Settings, 'databaseUrl' | 'redisUrl'>
@@ -108,7 +108,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     }
   }
 
-  test(`each job runs once per threshold when ${PROCESSES} processes append ${TURNS} turns and two are killed`, async () => {
+  test(`each automatic job runs once per threshold when ${PROCESSES} processes append ${TURNS} turns and two are killed`, async () => {
     const conversationIds: string[] = []
     while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
     const workers = upTo(PROCESSES).map(() => startWorker({ ...storage, automatic: EVERY, hangs: false }))
@@ -174,7 +174,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
   }, 300_000)
 
-  test('another process runs the job of a killed process once, and the interrupted run is listed', async () => {
+  test('another process runs the job of a killed process once, and the interrupted job remains listed', async () => {
     const conversationId = await newConversation()
     const turns = (from: number, count: number): Assignment => ({
       tenant: viewer.tenant,
@@ -183,7 +183,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     const interrupted = startWorker({ ...storage, automatic: EVERY, hangs: true })
     await interrupted.received(({ is }) => is === 'ready')
     interrupted.append(turns(0, 10))
-    await interrupted.received(({ is }) => is === 'reading')
+    await interrupted.received(({ is }) => is === 'extracting')
     await interrupted.kill()
     const extractions = async () => (await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions
     expect(await extractions()).toBe(0)

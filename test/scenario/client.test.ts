@@ -39,10 +39,10 @@ function follow(client: Client, id: string) {
   const controller = new AbortController()
   closing.push(() => controller.abort(), client.close)
   const events = client.conversation(id).follow({ afterSeq: 0, signal: controller.signal })
-  const failed = (async (all: AsyncIterable<FollowedEvent>) => {
+  const ended = (async (all: AsyncIterable<FollowedEvent>) => {
     for await (const event of all) record(received, event)
   })(events)
-  failed.catch((error: unknown) => console.error(error))
+  ended.catch((error: unknown) => console.error(error))
   return received
 }
 
