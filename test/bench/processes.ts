@@ -15,9 +15,9 @@ import type { AcknowledgedTurn, Appends } from './processes-load.ts'
 import { withDatabase, type Bench } from './services.ts'
 
 const PROCESSES = 4
-/** Connections of all writers or readers together. */
+/** Number of connections of all writers or all readers together. */
 const CONNECTIONS = 32
-/** Conversations that are appended to, and subscribers of each of them. */
+/** Number of conversations that are appended to, and of the subscribers of each. */
 const CONVERSATIONS = 32
 const SUBSCRIBERS = 4
 const ROUNDS = 3
@@ -93,7 +93,7 @@ async function checkStored(client: pg.Client, turns: readonly AcknowledgedTurn[]
   if (rows.length !== turns.length) throw new Error(`${rows.length - turns.length} stored turns were not acknowledged`)
 }
 
-/** Processor time of the connections to the database, ms; by process id. */
+/** Returns the processor time of each connection to the database, ms, by process id. */
 async function databaseCpu(client: pg.Client): Promise<Map<number, number>> {
   const { rows } = await client.query<{ pid: number }>(
     'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',

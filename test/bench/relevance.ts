@@ -221,11 +221,11 @@ console.log(
   [
     '',
     note(
-      `The first ${EVALUATED_HITS} hits of each question, in its whole conversation, and in one session with and one without `
-        + 'evidence. Each conversation is predicted by coefficients that were fitted on the other ones.',
+      `The first ${EVALUATED_HITS} hits of each question, in its whole conversation, in one session with evidence and in `
+        + 'one without. Each conversation is predicted by coefficients that were fitted on the other conversations.',
     ),
-    note(`"of the evidence" is of the evidence among the first ${EVALUATED_HITS} hits.`),
-    note('"constant" is the result of always predicting the share of evidence.'),
+    note(`"of the evidence" is the share of the evidence among the first ${EVALUATED_HITS} hits.`),
+    note('"constant" is the score of a constant prediction, the share of evidence.'),
     note(
       isCurrent
         ? 'Fitted on all conversations, the coefficients are those of relevance-coefficients.ts.'

@@ -23,7 +23,7 @@ const PREFIX = 'colloquy_faults_'
 const PROCESSES = 4
 /** Seconds after which a silent streaming turn is aborted. */
 export const LEASE_SECONDS = 3
-/** Offsets of the clocks, ms. */
+/** Offsets of the servers' clocks, ms. Each start chooses one at random. */
 const OFFSETS_MS = [0, 300_000, -300_000, 0]
 
 export type Query = <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>
@@ -32,7 +32,7 @@ export type Query = <Row extends object>(sql: string, values?: unknown[]) => Pro
 export type Member = { server: Server; proxy: Proxy; url: string }
 
 export type Services = {
-  /** URLs without a proxy. */
+  /** URLs that bypass the proxies. */
   server: string
   databaseUrl: string
   postgres: Proxy
@@ -100,7 +100,7 @@ async function openServices(seconds: number): Promise<Services> {
 
 export type ClusterSettings = {
   store: string
-  /** The length of the run, which determines the size of the disk. */
+  /** Duration of the run, which determines the size of the disk. */
   seconds: number
   /** Environment variables of every process. */
   env?: Record<string, string>

@@ -145,4 +145,5 @@ export const longOutage: Fault = {
   run: (cluster) => pauseRedis(cluster.services!, LONG_OUTAGE_S * 1_000),
 }
 
+/** Returns a random duration of a fault, s. */
 export const lengthOf = (random: Random): number => LENGTH_S[0] + random.below(LENGTH_S[1] - LENGTH_S[0])

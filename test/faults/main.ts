@@ -58,7 +58,7 @@ const ruleRows = ({ store, violations }: Report): string[][] =>
 
 function print(reports: readonly Report[]): void {
   const rows = (of: (report: Report) => string[][]) => reports.flatMap(of)
-  const faultHeader = ['store', 'fault', 'times', 'acknowledged, median ms', 'delivered, median ms', 'worst ms']
+  const faultHeader = ['store', 'fault', 'times', 'acknowledged, median ms', 'delivered, median ms', 'maximum ms']
   console.log(['', ...table(faultHeader, rows(faultRows), isNumber)].join('\n'))
   const operationHeader = ['store', 'operation', 'acknowledged', 'refused', 'unknown']
   console.log(['', ...table(operationHeader, rows(operationRows), isNumber)].join('\n'))
@@ -93,7 +93,7 @@ const env = {
 }
 const credentials = (tenant: string, actor: string) => ({ authorization: `Bearer ${tokens.get(`${tenant} ${actor}`)}` })
 
-/** Length of the run for each planted bug, s. */
+/** Duration of the run for each planted bug, s. */
 const PLANTED_SECONDS = 5
 
 async function findPlanted(): Promise<boolean> {

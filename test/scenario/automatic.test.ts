@@ -108,7 +108,7 @@ describe.runIf(backend.name === 'postgres')('with several processes (needs TEST_
     }
   }
 
-  test(`each automatic job runs once per threshold when ${PROCESSES} processes append ${TURNS} turns and two are killed`, async () => {
+  test(`each automatic job runs once per threshold although two of ${PROCESSES} processes are killed`, async () => {
     const conversationIds: string[] = []
     while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
     const workers = upTo(PROCESSES).map(() => startWorker({ ...storage, automatic: EVERY, hangs: false }))

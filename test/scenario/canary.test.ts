@@ -95,7 +95,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
     return key.id
   }
   /** Waits until the erasure of a user has ended, because it also erases turns that are appended meanwhile. */
-  async function erased(erasureId: string | undefined): Promise<void> {
+  async function untilErased(erasureId: string | undefined): Promise<void> {
     const query = 'query ($id: ID!) { erasure(id: $id) { receipt { completedAt } } }'
     const hasEnded = async () => {
       const { body } = await post(server, query, { id: erasureId }, HEADERS)
@@ -130,7 +130,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
       const variables = field.variables(chosen, valuesOf(schema, field, ids, TEXT, WRITER_TOKEN))
       const { body } = await post(server, field.query, variables, HEADERS)
       if (isSuccess(schema, field, body)) succeeded.add(field.name)
-      if (field.name === 'Mutation.eraseUser') await erased(body.data?.eraseUser?.EraseUserPayload_erasure?.id)
+      if (field.name === 'Mutation.eraseUser') await untilErased(body.data?.eraseUser?.EraseUserPayload_erasure?.id)
     }
   }
   // Background work may have delayed a call or changed its objects, and some calls succeed only with arguments that
@@ -274,7 +274,7 @@ describe.runIf(isLong).each(backends)('no marker appears on $name,', { timeout: 
     undo.push(() => server.stop())
     const { tokens } = await drive(server)
     expect(provider.requests()).toBeGreaterThan(20)
-    // Checks that failures were logged.
+    // Failures must have been logged.
     expect(server.output()).toContain('could not')
     await check(server, tokens)
   })

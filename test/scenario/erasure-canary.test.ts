@@ -39,7 +39,7 @@ async function ask(server: DrivenServer, query: string, variables: object = {}, 
   return body.data
 }
 
-/** A conversation with the canary in the content of a user and in everything made from it. */
+/** Creates a conversation with the canary in its title and metadata, and in the user's name and turns. */
 async function plant(server: DrivenServer, canary: string, user: string) {
   const text = (what: string) => `${canary} ${what}. I live in Oslo and I like ${canary} tea.`
   const { conversation } = await run(
@@ -71,7 +71,7 @@ async function plant(server: DrivenServer, canary: string, user: string) {
   return { conversationId, turnId: newest.id as string, parts, text }
 }
 
-/** Further turns, facts, summaries and profiles with the canary. Returns the ids of all turns. */
+/** Creates facts, summaries and a profile with the canary and, unless `onlyOneTurn`, further turns. */
 async function derive(
   server: DrivenServer,
   { conversationId, turnId, parts, text }: Awaited<ReturnType<typeof plant>>,

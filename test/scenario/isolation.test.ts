@@ -34,7 +34,7 @@ const fields = rootFieldsOf(schema, 3)
 /** Whether the argument identifies a conversation, or an object of one. */
 const isId = ({ type, name }: Leaf) => type === 'ID' || name === 'conversationKey'
 /** Whether no argument of the field identifies an object. A canary in the answer shows that such a field leaks. */
-const namesNothing = (field: RootField) => !field.leaves.some(isId)
+const takesNoId = (field: RootField) => !field.leaves.some(isId)
 
 /** Verbs of operators, which reach every conversation of their own tenant, whether or not the actor sees it. */
 const OF_OPERATORS = new Set(['Mutation.eraseUser', 'Mutation.pruneConversations', 'Mutation.setLegalHold'])
@@ -234,7 +234,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
         covered.add(field.name)
         const name = `${field.name} ${chosen.at(-1) ?? ''}`
         expect(leaks(foreign.answer), `${name}: ${foreign.answer}`).toBe(false)
-        if (!namesNothing(field)) {
+        if (!takesNoId(field)) {
           expect(normalized(foreign.answer, ids), name).toBe(normalized(unknown.answer, missing))
         }
         if (field.kind !== 'subscription') {

@@ -75,7 +75,7 @@ export const answersNoMessage: ChatResponder = (response) =>
 const answersNothing: ChatResponder = () => {}
 
 /**
- * Declares the tests of failed requests.
+ * Declares the tests of failed requests, for a `describe` block about the model's answer.
  * @param call makes a request that the fake server answers with success by default
  * @param modelVariable the environment variable that names the model
  */
@@ -104,7 +104,7 @@ export function describeFailedRequests<P extends Provider>(
     })
   })
 
-  it('fails when the provider is closed', async () => {
+  it('is no longer awaited once the provider is closed', async () => {
     const slow = world.create({ timeoutMs: 60_000 })
     const requested = new Promise<void>((resolve) => world.chat.next(() => resolve()))
     const waiting = failureOf(call(slow))
@@ -113,7 +113,7 @@ export function describeFailedRequests<P extends Provider>(
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
-  it('results in an error that names the setting to check, but contains no key', async () => {
+  it('becomes an error that names the setting to check and contains no key, if the server refuses', async () => {
     const rejected = await failureOf(call(world.create({ apiKey: 'sk-other' })))
     expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
     // The fake server quotes both keys.

@@ -45,6 +45,7 @@ const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes:
 /** Returns the viewer of an actor in a new tenant. */
 export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
 
+/** Creates a database on the backend, on which `start` starts processes. */
 export async function openSite(backend: Backend): Promise<Site> {
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const undo: (() => Promise<unknown>)[] = []
