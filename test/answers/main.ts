@@ -2,8 +2,8 @@
 // several processes (replicas) answers questions that mention it. The replicas do not know each other. Two of them are
 // killed while they answer, and a third one is cut off from the network by a proxy that first withholds the servers'
 // answers and then resets all connections. At the end, each question must have exactly one committed answer. Runs on
-// the Postgres and the Redis of TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or else on an
-// embedded database, with one. Prints one table, and the violations on stderr, and exits with 1 if a row is not ok.
+// the Postgres and the Redis of TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or without them on
+// an embedded database, with one. Prints a table, and the violations on stderr. Exits with 1 if a row is not ok.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'

@@ -98,7 +98,7 @@ async function ask<T>(port: number, query: string, variables: object): Promise<T
   }
 }
 
-/** Creates one large conversation, many small ones, and some to append to. Waits until all turns are embedded. */
+/** Creates one large conversation, many small ones, and empty ones for appends. Waits until all turns are embedded. */
 async function fill({ port }: ServerProcess): Promise<{ large: string; written: string[] }> {
   const create = async (key: string) =>
     (await ask<{ conversation: { id: string } }>(port, CREATE, { key })).conversation.id

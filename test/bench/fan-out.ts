@@ -158,7 +158,7 @@ export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): 
     pending[slot] = pending[slot]!.then(() =>
       withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { conversationId, text: TEXT })),
     )
-    // A failure is thrown at the end, when all are awaited.
+    // Promise.all throws the failure at the end.
     pending[slot].catch(() => {})
   }
   await Promise.all(pending)
@@ -175,7 +175,7 @@ export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): 
 /** `rate`: deltas delivered per second, from the first request to the last arrival; `cpu`: as in SingleTurnResult. */
 export type BurstResult = { rate: number; cpu: number }
 
-/** Appends DELTAS deltas, one after the other by each of WRITERS writers. */
+/** Appends DELTAS deltas by WRITERS concurrent writers, each of which appends one delta after the other. */
 export async function measureBurst(side: FanOutSide): Promise<BurstResult> {
   const { server, subscribers, turns } = side
   // A feed checks the database when no entry was announced for 5 s, and may then send two deltas as one. The turn
@@ -246,7 +246,7 @@ export async function makeConversation(databaseUrl: string, redisUrl: string): P
 /** A server of this repository, and variables of its environment. */
 export type OtherServer = { path: string; env?: Record<string, string> }
 
-/** Starts our server and another one, connects that many subscribers to each, and runs `use`. */
+/** Starts our server and the other server, connects that many subscribers to each, and runs `use`. */
 export async function withSides<T>(
   { services: { databaseUrl, redisUrl }, progress }: Bench,
   sockets: number,

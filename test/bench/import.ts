@@ -21,7 +21,7 @@ const BATCH = 500
 /** Number of concurrent calls. */
 const CALLS = 4
 const WORDS_PER_TURN = 25
-/** Number of words from which texts are chosen: the most frequent ones of the word vectors. */
+/** Number of words that texts consist of: the most frequent words with a vector. */
 const VOCABULARY = 10_000
 const QUERIES = 100
 const K = 10
@@ -44,14 +44,14 @@ const random = (count: number) => {
 
 async function readVocabulary(): Promise<string[]> {
   const file = await readFile(new URL('../../src/providers/static/word-vectors.bin', import.meta.url))
-  // The file ends with its words, one a line, the most frequent ones first; their size in bytes is in the header.
+  // The file ends with its words, one per line, most frequent first. The header contains their size in bytes.
   return file
     .toString('latin1', file.length - file.readUInt32LE(12))
     .split('\n')
     .slice(0, VOCABULARY)
 }
 
-/** A text about one of many subjects: half of its words are close to each other in the vocabulary. */
+/** Returns a text about one of many subjects: half of its words are close to each other in the vocabulary. */
 function textOf(vocabulary: readonly string[]): string {
   const subject = random(VOCABULARY - 40)
   const word = (i: number) => vocabulary[i % 2 ? subject + random(40) : random(VOCABULARY)]

@@ -166,7 +166,7 @@ const noDeltaIsLost: Rule = ({ subscriptions, turns }) =>
     }),
   )
 
-/** R5: an append acknowledged before another one of the conversation was sent has the smaller seq. */
+/** R5: an append that was acknowledged before another append to the conversation was sent has the smaller seq. */
 const orderIsRealTime: Rule = ({ appends, streams }) => {
   const done = [...appends, ...streams].filter(({ outcome }) => outcome === 'ok')
   const ended = done.toSorted((a, b) => a.endedAt! - b.endedAt!)

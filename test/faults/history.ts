@@ -24,7 +24,7 @@ export type Stream = Omit<Append, 'type' | 'audience'> & {
   type: 'stream'
   /** Length of the acknowledged part of `text`, which also contains text that the client sent without an answer. */
   acknowledged: number
-  /** How the turn ended according to an answer; `unknown` without one. */
+  /** How the turn ended according to an answer; `unknown` if no answer arrived. */
   end: 'committed' | 'aborted' | 'unknown'
 }
 

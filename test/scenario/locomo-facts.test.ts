@@ -35,7 +35,7 @@ const sentencesOf = ({ text }: LocomoTurn) => text.split(/(?<=[.!?])\s+/)
 const isQuestion = (sentence: string) => sentence.endsWith('?')
 
 describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts of LoCoMo 26 (needs ../shared/locomo)', () => {
-  it('are the judged ones, in order, and at least 85 of them are right', async () => {
+  it('equal the judged facts, in order, and at least 85 of them are right', async () => {
     const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((source) => turnOf(source, contentOf(source))))
     const found = facts.slice(0, 100).map((fact) => `${fact.turnId} ${contentHash(fact).slice(0, 12)}`)
     expect(found).toEqual(JUDGED.map(([turnId, digest]) => `${turnId} ${digest}`))

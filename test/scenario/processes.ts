@@ -86,7 +86,7 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * A server process, not yet started, that keeps its port over restarts.
+ * Creates a server process, which is not started yet. It uses the same port after each restart.
  * @param env environment variables of each start, besides those that name its services
  * @param preload a module that the process imports first
  */

@@ -106,7 +106,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     }
   })
 
-  test('serves unchanged conversations while replay is paused, but not changed ones, which the primary serves', async () => {
+  test('serves unchanged conversations while replay is paused, and the primary serves changed ones', async () => {
     const [changed, unchanged] = [await create(), await create()]
     await append(unchanged, 'The cat is called Miso.')
     await append(changed, 'The cat is called Miso.')
@@ -147,7 +147,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     expect((await find({ conversationId: changed, query: 'cat' })).result).toContain('The cat is now called Nori.')
   })
 
-  test('keeps tenants apart, and passes the isolation check at startup', async () => {
+  test('isolates tenants, and passes the isolation check at startup', async () => {
     const conversationId = await create()
     await append(conversationId, 'Only for acme.')
     await untilOnReplica(() => find({ conversationId, query: 'acme' }))

@@ -90,7 +90,7 @@ describe.runIf(isLong).each(backends)('a process that is killed while it answers
       const reply = async () => (await read(id)).history.at(-1)
       const lost = { actor: 'bot', status: 'STREAMING', text, replyTo: { id: turnId } }
       await expect.poll(reply, { timeout: 20_000, message: stage }).toMatchObject(lost)
-      // A run keeps its options, so only the next one uses these.
+      // The options of a run do not change, so only the next run uses these.
       const updated = { conversationId: id, actor: 'bot', agent: agentOf({ text: 'Here.' }) }
       await mutate(server, 'updateParticipant', updated, 'participant { actor }')
     }

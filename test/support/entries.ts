@@ -39,7 +39,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   ...more,
 })
 
-/** A participant who by default sees every turn without audience. */
+/** A participant who sees every turn without audience, unless `more` changes it. */
 export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}): ParticipantRow => ({
   conversationId: CONVERSATION,
   actor,
@@ -56,6 +56,7 @@ export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}
   ...more,
 })
 
+/** Returns the event of entry `seq` about the turn. */
 export const entry = (type: TurnEvent['type'], seq: number, turn: TurnRow): TurnEvent => ({
   type,
   conversationId: CONVERSATION,

@@ -18,7 +18,7 @@ type ExtractOptions = { pooling?: string; normalize?: boolean }
 export async function pipeline(task: string, model: string, { dtype, local_files_only }: LoadOptions) {
   if (task !== 'feature-extraction') throw new Error(`Unsupported pipeline: ${task}`)
   const isLocal = model.startsWith('/')
-  if (isLocal !== local_files_only || dtype !== 'fp32') throw new Error(`unexpected: ${local_files_only}, ${dtype}`)
+  if (isLocal !== local_files_only || dtype !== 'fp32') throw new Error(`bad options: ${local_files_only}, ${dtype}`)
   const failure = model.split('/').at(-1)!
   if (failure === 'absent') throw new Error('Unauthorized access to file: "https://huggingface.co/absent/config.json".')
   if (failure === 'no-such-directory') throw new Error(`file was not found locally at "${model}/config.json"`)

@@ -14,12 +14,16 @@ import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
 import { execute, withDatabase, type Bench } from '../services.ts'
 import { textEmbedder, vectorOf } from '../text-embedder.ts'
 
-/** Number of calls in a round of one caller, and of sixteen. */
+/** Number of calls of one caller in a round. */
 const CALLS = 40
+/** Number of calls of CALLERS concurrent callers in a round. */
 const SHARED_CALLS = 320
+/** Number of appends of all callers in a round. */
 const APPENDS = 1_600
 const CALLERS = 16
+/** Number of turns in the conversation that recalls search. */
 const RECALLED = 1_000
+/** Number of turns in the conversation whose pages are read. */
 const PAGED = 2_000
 
 const scope = 'default'

@@ -9,8 +9,9 @@ import { openOurs, type Ours } from '../ours.ts'
 import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
 
 const PEER = 'Mastra'
-/** Number of calls in a round of one caller, and of sixteen. */
+/** Number of calls of one caller in a round. */
 const CALLS = 20
+/** Number of calls of CALLERS concurrent callers in a round. */
 const SHARED_CALLS = 160
 const CALLERS = 16
 /** Number of texts per call of saveMessages, which embeds and stores their vectors at once. */
@@ -83,7 +84,7 @@ const ofAllCallers = (label: string, asked: number, ours: Read, theirs: Read): R
   theirs: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(theirs(n))),
 })
 
-/** `sizes`: conversations by number of turns. `owners`: a conversation of each owner, by the owner's number of turns. */
+/** `sizes`: conversations by number of turns. `owners`: one conversation of each owner, by the owner's turns. */
 function readRows(
   { ours, mastra }: Sides,
   sizes: Map<number, PairedConversation>,
