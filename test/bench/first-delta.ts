@@ -24,7 +24,7 @@ const LIMIT_MS = 15
 const chunk = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 0, model: 'm', choices: [{ index: 0, delta, ...more }] })}\n\n`
 
-/** Starts the provider. `sentAt` is the time of the newest first chunk, ms. */
+/** Starts the provider. `sentAt` returns the time at which it sent the first chunk of its latest reply, ms. */
 async function startProvider() {
   let sentAt = 0
   const answer = async (response: ServerResponse) => {

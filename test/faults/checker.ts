@@ -1,5 +1,5 @@
-// Checks a history as Jepsen does: each rule reads the operations of all clients and the final journals, and returns the
-// violations of a guarantee. Pure. checker.test.ts plants a violation of each rule.
+// Checks a history as Jepsen does: each rule reads the operations of all clients and the final journals, and returns
+// the violations of a guarantee. Pure. checker.test.ts plants a violation of each rule.
 
 import { isVisible, type Append, type Entry, type Journals, type Operation, type Read } from './history.ts'
 import type { Stream, Subscription } from './history.ts'

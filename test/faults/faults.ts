@@ -1,4 +1,5 @@
-// The faults: how each is injected, how long it lasts, and how it is undone. Each fault restores the cluster at its end.
+// The faults: how each is injected, how long it lasts, and how it is undone. Each fault restores the cluster at its
+// end.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'

@@ -1,6 +1,7 @@
 // Facts that the built-in extractor's rules extract from real conversations. A human reader judged at least 85 of the
-// first 100 facts of LoCoMo 26 as right; a rule change that alters these facts needs a new judgement. Questions yield no
-// facts, in any of the three files. The files cannot be shipped (CC BY-NC 4.0), so without them the tests are skipped.
+// first 100 facts of LoCoMo 26 as right; a rule change that alters these facts needs a new judgement. Questions yield
+// no facts, in any of the three files. The files cannot be shipped (CC BY-NC 4.0), so without them the tests are
+// skipped.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,6 @@
 // MEMBERS conversations are hidden from actors who were never participants: every field of Query, Mutation and
-// Subscription must answer as for unknown ids in a twin tenant without such a conversation, and must not write or lock a
-// row of the conversation. A new field of these types fails this test until it has a case.
+// Subscription must answer as for unknown ids in a twin tenant without such a conversation, and must not write or lock
+// a row of the conversation. A new field of these types fails this test until it has a case.
 
 import { buildSchema, isInterfaceType, isObjectType, Kind as Syntax, parse, print, type FieldNode } from 'graphql'
 import { readFileSync } from 'node:fs'

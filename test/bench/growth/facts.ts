@@ -37,7 +37,7 @@ export async function growthOfFacts(world: World): Promise<Series[]> {
     await series(
       'context with facts',
       (size) => buildContext(deps, viewer, { conversationId: id(size), tokenBudget: 4_000, includeFacts: true }),
-      'its statement looks up each fact with a source in the conversation, to find those of other conversations',
+      'its statement looks up every fact with a source in the conversation, to select the facts of other conversations',
     ),
   ]
 }
