@@ -110,7 +110,7 @@ export const transportAttacks: Attack[] = [
       socket.resume()
       await sleep(3_000)
       socket.terminate()
-      return code === null ? 'no data was read' : `closed with ${String(code)}`
+      return code === null ? 'the socket stayed open' : `closed with ${String(code)}`
     },
   },
   {

@@ -107,7 +107,7 @@ export async function facts({ services, progress }: Bench): Promise<Report> {
             includeFacts: facts,
           }),
         )
-      const room = await create()
+      const conversationId = await create()
       let actor = 0
       const contestants = {
         'recall, 2,000 facts': recalled(2_000),
@@ -118,13 +118,9 @@ export async function facts({ services, progress }: Bench): Promise<Report> {
         'context with 100,000 facts': context(100_000, true),
         'context without facts': context(2_000, false),
         'adding a participant': () =>
-          timed(() =>
-            addParticipant(deps, viewer, { conversationId: room, participant: { actor: `actor-${actor++}` } }),
-          ),
+          timed(() => addParticipant(deps, viewer, { conversationId, participant: { actor: `actor-${actor++}` } })),
         append: () =>
-          timed(() =>
-            appendTurns(deps, viewer, { conversationId: room, turns: [{ role: 'USER', content: words(12) }] }),
-          ),
+          timed(() => appendTurns(deps, viewer, { conversationId, turns: [{ role: 'USER', content: words(12) }] })),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))

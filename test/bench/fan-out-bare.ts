@@ -19,7 +19,7 @@ type Subscriber = { socket: Socket; id: string }
 const subscribers = new Map<string, Set<Subscriber>>()
 let seq = 0
 
-/** Returns the frame of a `next` message, with room for the operation's id. */
+/** Returns the frame of a `next` message, with ID_LENGTH bytes reserved for the operation's id. */
 function frameOf(payload: string): Buffer {
   const message = `${MESSAGE_START}${' '.repeat(ID_LENGTH)}","type":"next","payload":${payload}}`
   const size = Buffer.byteLength(message)

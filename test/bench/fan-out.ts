@@ -337,9 +337,9 @@ export async function fanOut(bench: Bench): Promise<Report> {
         },
       ],
       notes: [
-        `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} a round, `
+        `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} per round, `
           + `${1_000 / PAUSE_MS} per second, from sending the mutation to each arrival. The CPU time is that of `
-          + 'the whole server process, appending and Redis included.',
+          + 'the whole server process, including appends and Redis.',
         `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
           + 'acknowledgement, so that no two deltas are merged; measured from the first request to the last arrival.',
         'Deliveries are frames on sockets. Every socket received exactly one frame per event, of the same size; the '

@@ -99,7 +99,8 @@ export async function retention({ services, progress }: Bench): Promise<Report> 
         ],
         notes: [
           `Longest stall without deletions: ${Math.round(idleStall)} ms in ${BASELINE_MS / 1000} s.`,
-          `${Math.round(deleted / seconds)} conversations per second; ${latencies.length} appends, with those before the deletions.`,
+          `${Math.round(deleted / seconds)} conversations deleted per second; ${latencies.length} appends before and `
+            + 'during the deletions.',
         ],
       }
     } finally {

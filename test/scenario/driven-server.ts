@@ -91,7 +91,7 @@ export async function post(
   return { status: response.status, body: JSON.parse(text), text }
 }
 
-/** The ids of a conversation, and of objects of each kind in it. */
+/** The ids of a conversation and of an object of each kind; '' if there is none. `open`: a streaming turn. */
 export type Ids = {
   conversation: string
   key: string
@@ -214,7 +214,7 @@ export async function createObjects(
   const { turn } = await run('appendTurn', { conversationId, turn: { role: 'USER', content, audience } }, 'turn { id }')
   await run('appendTurn', { conversationId, turn: { role: 'USER', content: `${text} again`, audience } }, 'turn { id }')
   await run('claimTurn', { turnId: turn.id, claimToken: writerToken }, 'claim { scope }')
-  // An equal fact would be a duplicate.
+  // The key makes the fact unique; an equal fact would be skipped as a duplicate.
   const facts = [{ subject: 'ann', predicate: 'knows', object: `${text} ${key}`, sourceTurnId: turn.id as string }]
   const recorded = await run('recordFacts', { conversationId, userId: 'ann', facts }, 'facts { id }')
   const { turn: open } = await run(

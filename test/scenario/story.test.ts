@@ -106,7 +106,7 @@ const PROFILES = {
 - lives in Oslo`,
 }
 
-/** A generator of pseudo-random numbers from 0 to 1 (Mulberry32); equal seeds give equal numbers. */
+/** Returns a generator of pseudo-random numbers from 0 to 1 (Mulberry32). Equal seeds produce equal numbers. */
 function random(seed: number): () => number {
   let state = seed
   return () => {

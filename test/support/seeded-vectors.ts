@@ -9,7 +9,7 @@ export type Seeding = {
   turns: number
   embedder: string
   dimension: number
-  /** Every turn whose seq is a multiple of this is by actor "rare", the others by "often". Null: all are by "often". */
+  /** Actor "rare" writes each turn whose seq is a multiple of this number, "often" the others. Null: "often" writes all. */
   rareEvery?: number | null
 }
 
