@@ -22,7 +22,7 @@ const TABLESPACE = 'small_disk'
 
 /**
  * Creates the tablespace on the server at the URL.
- * @returns null if this process may not mount a disk, with the reason
+ * @returns the disk, or the reason if this process may not mount one
  */
 export async function createSmallDisk(server: string, megabytes: number): Promise<SmallDisk | { reason: string }> {
   const client = new pg.Client(server)

@@ -78,7 +78,7 @@ function followByEventSource({ url }: Server, id: string) {
   const source = new EventSource(
     `http://${url}/graphql?${new URLSearchParams({ query: QUERY, variables, ...HEADERS })}`,
     {
-      // As a browser does for a page of the same origin.
+      // Sends the header that a browser sends for a page of the same origin.
       fetch: (address, init) =>
         fetch(address, { ...init, headers: { ...init.headers, 'sec-fetch-site': 'same-origin' } }),
     },
