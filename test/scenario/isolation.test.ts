@@ -126,7 +126,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
     try {
       for await (const part of response.body!) text += Buffer.from(part).toString()
     } catch {
-      // Aborted.
+      // The timer aborted the request.
     }
     clearTimeout(timer)
     return text
@@ -213,7 +213,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
       if (headers['x-tenant'] === OWNER['x-tenant'] && OF_OPERATORS.has(field.name)) continue
       const all = choicesOf(field)
       const isInteresting = (chosen: string[]) => field.leaves.some((leaf) => isId(leaf) && chosen.at(-1) === leaf.path)
-      // Without a credential, an actor may act as any other of its tenant.
+      // Without authentication, an actor may act as any other actor of its tenant.
       const mayAsk = (chosen: string[]) =>
         headers['x-tenant'] !== OWNER['x-tenant'] || !/(^|\.)(as|actor)$/.test(chosen.at(-1) ?? '')
       // The first choice is the plain call; the others add one argument each.

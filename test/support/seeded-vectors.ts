@@ -9,7 +9,7 @@ export type Seeding = {
   turns: number
   embedder: string
   dimension: number
-  /** Actor "rare" writes each turn whose seq is a multiple of this number, "often" the others. Null: "often" writes all. */
+  /** A turn is by "rare" if its seq is a multiple of this number, otherwise by "often". Null: always "often". */
   rareEvery?: number | null
 }
 
