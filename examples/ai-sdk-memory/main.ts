@@ -1,5 +1,5 @@
-// Two calls of the AI SDK share a conversation: the second knows what the first was told. Runs offline, with a model
-// that answers with the roles of its prompt. Use any model of the AI SDK in its place.
+// Two calls of the AI SDK share a conversation: the prompt of the second call contains the messages of the first. Runs
+// offline, with a model that answers with the roles of its prompt. Use any model of the AI SDK in its place.
 import { generateText, simulateReadableStream, streamText, wrapLanguageModel } from 'ai'
 import { MockLanguageModelV3 } from 'ai/test'
 import { createConversation, createDeps, loadConfig } from 'colloquy'

@@ -1,4 +1,4 @@
-// A memory for one call of the AI SDK: gives the model the context, and records new messages, once per `id`, and the reply.
+// A memory for one AI SDK call: adds the context to the prompt; records new messages, once per `id`, and the reply.
 import type { LanguageModelMiddleware } from 'ai'
 import { appendTurn, buildContext, partsFromAiSdk, render, toAiSdkModelPrompt } from 'colloquy'
 import type { AiSdkPart, Deps, Viewer } from 'colloquy'
@@ -14,7 +14,7 @@ export function memory({ deps, agent, conversationId, user, tokenBudget, id }: C
   return {
     specificationVersion: 'v3',
     async transformParams({ params: { prompt, ...params } }) {
-      const replied = prompt.findLastIndex(({ role }) => role === 'assistant') // Until then, all is recorded.
+      const replied = prompt.findLastIndex(({ role }) => role === 'assistant') // Earlier messages are recorded.
       for (const [index, { role, content }] of prompt.entries())
         if (index > replied && role !== 'system') await record(role, content, `${id} ${index}`)
       const { messages } = await buildContext(deps, agent, { conversationId, tokenBudget })

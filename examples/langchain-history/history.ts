@@ -1,4 +1,4 @@
-// A LangChain chat history on a store of document 003: each message is a turn of the conversation.
+// A LangChain chat history on a store of colloquy/conversation-core: each message is a turn of the conversation.
 import { BaseListChatMessageHistory } from '@langchain/core/chat_history'
 import type { BaseMessage } from '@langchain/core/messages'
 import type { ConversationStore } from 'colloquy/conversation-core'

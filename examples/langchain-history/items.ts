@@ -1,4 +1,4 @@
-// How an item of a LangGraph store is kept in the metadata of a conversation, and which items an operation selects.
+// Converts items of a LangGraph store to the metadata of conversations and back, and selects the items of an operation.
 import type { Item, ListNamespacesOperation, MatchCondition } from '@langchain/langgraph'
 import type { StoredConversation } from 'colloquy/conversation-core'
 
@@ -13,7 +13,7 @@ export function toItem({ metadata, createdAt, updatedAt }: StoredConversation): 
   return { ...item, namespace: Object.values(namespace), createdAt, updatedAt }
 }
 
-/** Returns the conditions on the metadata of items below the prefix whose values have these fields. */
+/** Returns the metadata conditions for the items below the prefix whose values contain the fields of `filter`. */
 export function conditionsOf(prefix: string[], filter: Record<string, unknown>) {
   const equal = (path: string[], equals: unknown) => ({ path: ['item', ...path], value: { equals } })
   const names = prefix.map((name, index) => equal(['namespace', String(index)], name))

@@ -1,5 +1,5 @@
-// LangChain and LangGraph on Colloquy: a chat history that a model reads, and a store that a graph writes. Runs offline,
-// with a model that says how many messages it got. Use any chat model of LangChain in its place.
+// LangChain and LangGraph on Colloquy: a chat history that a model reads, and a store that a graph writes. Runs
+// offline, with a model that answers with the number of its messages. Use any chat model of LangChain in its place.
 import { RunnableWithMessageHistory, RunnableLambda } from '@langchain/core/runnables'
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages'
 import { MessagesAnnotation, StateGraph } from '@langchain/langgraph'

@@ -1,4 +1,4 @@
-// Converts LangChain's messages to those of document 003 and back: texts, tool calls and tool results.
+// Converts LangChain's messages to those of colloquy/conversation-core and back: texts, tool calls and tool results.
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages'
 import type { ConversationMessage, MessageContentPart, ToolCallContentPart } from 'colloquy/conversation-core'
 

@@ -1,5 +1,5 @@
-// Finds items of a LangGraph store: by conditions on their metadata, or by recall. Each value of an item is also a turn of
-// its conversation, with the metadata of the item, because recall searches turns.
+// Finds items of a LangGraph store, by conditions on their metadata or by recall. Each value of an item is also a turn
+// of its conversation, with the metadata of the item, because recall searches turns.
 import type { Item } from '@langchain/langgraph'
 import { recall, type Deps, type Viewer } from 'colloquy'
 import { conversationsOf, type Transcript } from 'colloquy/conversation-core'
@@ -23,7 +23,7 @@ export async function recallItems(on: Backing, query: string, metadata: Conditio
   for (const { memory, relevance } of hits) {
     if (memory.kind !== 'TURN' || items.size >= limit) continue
     const stored = await on.transcript.findConversation(memory.turn.conversationId)
-    // The turn may be that of an earlier value.
+    // Skip turns of earlier values of the item.
     if (!stored || JSON.stringify(stored.metadata) !== JSON.stringify(memory.turn.metadata)) continue
     if (!items.has(stored.id)) items.set(stored.id, { ...toItem(stored), score: relevance })
   }

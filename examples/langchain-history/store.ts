@@ -1,5 +1,5 @@
-// A LangGraph store: an item is a conversation with its namespace, key and value as metadata. `search` filters by
-// namespace and equal values: newest first or, with `query`, the most relevant first.
+// A LangGraph store: an item is a conversation whose metadata contains its namespace, key and value. `search` filters
+// by namespace and equal values, and returns the newest items first or, with `query`, the most relevant ones.
 import { BaseStore, type Operation, type OperationResults } from '@langchain/langgraph'
 import { conditionsOf, selectNamespaces, toItem, toMetadata } from './items.ts'
 import { itemsOf, recallItems, turnOf, type Backing } from './search.ts'

@@ -1,4 +1,4 @@
-// The check of the answers must find each kind of violation.
+// The check of `npm run check:answers` must find each kind of violation.
 
 import { expect, it } from 'vitest'
 import { violationsOf, type Row } from './check.ts'
@@ -35,12 +35,12 @@ it.each<[Partial<Row>, string[]]>([
   [{ claim: { outcome: 'EXPIRED', answerId: null } }, ['has a claim that is EXPIRED, answered by nothing']],
   [{ claimed: 3, released: 1 }, ['has 3 entries CLAIMED and 1 CLAIM_RELEASED']],
   [{ isWaiting: true }, ['waits for an answer']],
-])('the check finds in a question with %j: %j', (change, problems) => {
+])('the check of a question with %j reports %j', (change, problems) => {
   expect(violationsOf([{ ...right, ...change }], [{ entries: 4, lastSeq: 4 }])).toEqual(
     problems.map((each) => `q ${each}`),
   )
 })
 
 it('the check finds a gap in a journal', () => {
-  expect(violationsOf([right], [{ entries: 3, lastSeq: 4 }])).toEqual(['a journal has 3 entries up to 4'])
+  expect(violationsOf([right], [{ entries: 3, lastSeq: 4 }])).toEqual(['a journal has 3 entries, but last seq 4'])
 })

@@ -1,5 +1,5 @@
-// Checks the rows of a run of test/answers: each question has exactly one committed answer, with the right text; every
-// claim and every end of one is in the journal, which has no gap. Pure.
+// Checks the rows of a run of `npm run check:answers`: each question has exactly one committed answer with the right
+// text, and the journal has no gap and an entry for the start and the end of every claim. Pure.
 
 import { answerTo } from './question.ts'
 
@@ -9,7 +9,7 @@ export type Row = {
   text: string
   replies: { id: string; actor: string; status: string; text: string }[]
   claim: { outcome: string | null; answerId: string | null } | null
-  /** Numbers of entries about the question. */
+  /** Numbers of CLAIMED and CLAIM_RELEASED entries of the question. */
   claimed: number
   released: number
   /** Whether its wake-up waits for an answer. */
@@ -41,5 +41,5 @@ export function violationsOf(
     return problems.map((problem) => `${id} ${problem}`)
   })
   const gaps = journals.filter(({ entries, lastSeq }) => entries !== lastSeq)
-  return [...found, ...gaps.map(({ entries, lastSeq }) => `a journal has ${entries} entries up to ${lastSeq}`)]
+  return [...found, ...gaps.map(({ entries, lastSeq }) => `a journal has ${entries} entries, but last seq ${lastSeq}`)]
 }

@@ -2,8 +2,8 @@
 // several processes (replicas) answers questions that mention it. The replicas do not know each other. Two of them are
 // killed while they answer, and a third one is cut off from the network by a proxy that first withholds the servers'
 // answers and then resets all connections. At the end, each question must have exactly one committed answer. Runs on
-// the Postgres and the Redis of TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or else on an
-// embedded database, with one. Prints one table, and the violations on stderr, and exits with 1 if a row is not ok.
+// the Postgres and the Redis of TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or without them on
+// an embedded database, with one. Prints a table, and the violations on stderr. Exits with 1 if a row is not ok.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'
@@ -36,7 +36,7 @@ const [turns, replicas] = [Number(options.turns), Number(options.replicas)]
 const CONVERSATIONS = 20
 /** Seconds after which a streaming turn of a lost process is aborted. */
 const LEASE_SECONDS = 3
-/** Time without any answer after which the run ends even if questions wait, ms. */
+/** Maximum time without a new answer, ms. After it, the run ends even if questions are unanswered. */
 const PATIENCE_MS = 60_000
 /** Time for which the proxy withholds answers before it resets the connections, ms. */
 const SILENCE_MS = 6_000
@@ -99,7 +99,7 @@ const JOURNALS = `
   SELECT j.last_seq AS "lastSeq", (SELECT count(*)::integer FROM entry e WHERE e.conversation_id = j.conversation_id) AS entries
   FROM journal j`
 
-/** Reads the rows, after the servers have ended. */
+/** Reads the rows of the questions and journals. Call it after the servers have ended. */
 async function readRows(connect: string | pg.ClientConfig) {
   const client = new pg.Client(connect)
   await client.connect()
@@ -137,10 +137,10 @@ async function run(): Promise<boolean> {
   /** Faults, in order. Each is injected into a replica that has begun an answer, after `at` answers of all replicas. */
   const faults = [
     { at: turns * 0.15, name: 'killed a replica', appliesTo: (each: Replica) => !isThird(each), inject: kill },
-    { at: turns * 0.3, name: 'killed another one', appliesTo: (each: Replica) => !isThird(each), inject: kill },
+    { at: turns * 0.3, name: 'killed another replica', appliesTo: (each: Replica) => !isThird(each), inject: kill },
     {
       at: turns * 0.45,
-      name: 'cut off the third one',
+      name: 'cut off the third replica',
       // On a slow machine, the third replica may get no turn. Then it is cut off while it waits for one.
       appliesTo: (each: Replica) => isThird(each) || total() >= turns * 0.6,
       inject() {
@@ -159,7 +159,7 @@ async function run(): Promise<boolean> {
     due.inject(replica)
   }
   for (let n = 0; n < replicas; n++) {
-    // The third one reaches a server through the proxy only; the others use the servers in rotation.
+    // The third replica reaches a server only through the proxy; the others use the servers in rotation.
     const own =
       n === 2 ? [new URL(proxy.url).host] : [...urls.slice(n % urls.length), ...urls.slice(0, n % urls.length)]
     started.push(startReplica(own, onOpened))
@@ -209,13 +209,13 @@ async function run(): Promise<boolean> {
       'setting',
       `${options.store}, ${servers.length} servers, ${replicas} replicas, ${CONVERSATIONS} conversations`,
     ),
-    informed('all asked after', `${(askedMs / 1000).toFixed(1)} s`),
-    informed('last answer or end of patience after', `${(answeredMs / 1000).toFixed(1)} s`),
+    informed('time until all questions were asked', `${(askedMs / 1000).toFixed(1)} s`),
+    informed('time until the last answer or the timeout', `${(answeredMs / 1000).toFixed(1)} s`),
     informed('question to committed answer', `${median(rows.flatMap(({ ms }) => ms ?? [])).toFixed(0)} ms (median)`),
     informed('claims', `${claims}, ${released} released or expired`),
     informed('aborted answers', String(aborted)),
     ...started.map(({ counts: { answered, refused, lost } }, index) =>
-      informed(`replica ${index + 1}`, `${answered} answered, ${refused} refused, ${lost} given up`),
+      informed(`replica ${index + 1}`, `${answered} answered, ${refused} refused, ${lost} abandoned`),
     ),
   ])
   console.log(lines.join('\n'))

@@ -4,8 +4,8 @@
 export const CLAIM_SECONDS = 3
 
 /**
- * One step, with the id of a question. `refused`: another process claimed it. `opened`: this process has begun to
- * answer. `answered`: the answer is committed. `lost`: this process gave up the answer.
+ * One step of a process, with the id of a question. `refused`: another process has claimed the question. `opened`: this
+ * process has begun to answer. `answered`: the answer is committed. `lost`: this process has abandoned the answer.
  */
 export type Report = { refused: string } | { opened: string } | { answered: string } | { lost: string }
 

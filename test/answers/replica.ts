@@ -1,5 +1,5 @@
 // One process of an agent. It subscribes to the agent's inbox, claims each delivered turn, and streams its answer in
-// several deltas. It knows no other process, and gives up an answer at the first refusal or timeout: the claim or the
+// several deltas. It knows no other process, and abandons an answer at the first refusal or timeout: the claim or the
 // lease then expires, and the inbox of one process delivers the turn again. Prints a line of JSON for each step.
 //
 // Arguments: the tenant, the actor, then the URLs of servers (host:port), of which it uses one at a time.
@@ -16,14 +16,14 @@ const headers = { 'x-tenant': tenant, 'x-actor': actor }
 const PARALLEL = 4
 /** Time after which a request counts as unanswered, ms. */
 const REQUEST_MS = 4_000
-/** Number of attempts to commit an answer. A server may have committed it although its response was lost. */
+/** Maximum number of attempts to commit an answer. A server may have committed it although its response was lost. */
 const COMMITS = 3
 /** Pause between deltas, ms. */
 const PAUSE_MS = 10
 
 const report = (line: Report): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
 
-/** The server in use; the next one after a lost connection. */
+/** Index of the server in use. A lost connection selects the next server. */
 let current = 0
 
 /** Sends a mutation. Returns its payload; null if it was refused. Throws if it was not answered. */

@@ -1,9 +1,9 @@
-// The results of a run of test/answers, as one table.
+// Formats the results of `npm run check:answers` as one table.
 
 import { table } from '../bench/figures.ts'
 import type { Row } from '../trust/section.ts'
 
-/** A number that must be `gate`. */
+/** Returns a row with a number that must equal `gate`. */
 export const counted = (name: string, value: number, gate: number): Row => ({
   name,
   value: String(value),
@@ -11,7 +11,7 @@ export const counted = (name: string, value: number, gate: number): Row => ({
   ok: value === gate,
 })
 
-/** A value without a gate. */
+/** Returns a row with a value for information, which cannot fail the run. */
 export const informed = (name: string, value: string): Row => ({ name, value, gate: '', ok: true })
 
 /** Returns the lines of the table, and whether all rows are ok. */

@@ -1,4 +1,4 @@
-// The type of an attack, and operations that several attacks use.
+// The type of an attack, and functions that several attacks use.
 
 import type { Target } from './target.ts'
 
@@ -13,7 +13,7 @@ export type Attack = {
   env?: Record<string, string>
   /** Starts the services that the attack needs, before the server starts. Omitted if it needs none. */
   prepare?(): Promise<Prepared>
-  /** Attacks the server. Returns the outcome in a few words. Throws if the server did not resist. */
+  /** Attacks the server. Returns the outcome as a short text. Throws if the server did not resist. */
   run(target: Target): Promise<string>
 }
 
@@ -30,7 +30,7 @@ export const APPEND = `mutation ($input: AppendTurnInput!) {
 export const newConversation = async (target: Target, input: object = {}): Promise<string> =>
   (await target.get<{ conversation: { id: string } }>(CREATE, { input })).conversation.id
 
-/** Appends `count` turns of slightly more than `units` characters each. */
+/** Appends `count` turns with a little more than `units` UTF-16 units of text each. */
 export async function appendTurns(target: Target, conversationId: string, count: number, units: number): Promise<void> {
   const content = 'lorem ipsum dolor '.repeat(Math.ceil(units / 18)).slice(0, units)
   for (let n = 0; n < count; n++) {

@@ -79,7 +79,7 @@ async function callLeakyProvider(target: Target): Promise<string> {
   }
   check(failures.length > 0, `no call failed: ${answers.join('; ')}`)
   check(jobs.includes('status 401'), `no job failed: ${jobs}`)
-  check(log.includes('status 401'), 'nothing was logged')
+  check(log.includes('status 401'), 'no failure was logged')
   return `masked in ${failures.length} answers, jobs and log`
 }
 
@@ -90,32 +90,35 @@ const GRAPHIQL_BYTES = 3_000_000
 async function loadGraphiql(target: Target): Promise<string> {
   const page = await target.load('/graphql', HTML)
   const policy = String(page.headers['content-security-policy'])
-  check(page.status === 200, `status ${page.status}`)
-  check(/frame-ancestors 'none'/.test(policy), `the page may be framed: ${policy}`)
+  check(page.status === 200, `the page was answered with status ${page.status}`)
+  check(/frame-ancestors 'none'/.test(policy), `other sites may frame the page: ${policy}`)
   check(!/script-src[^;]*'unsafe-inline'/.test(policy), `inline scripts may run: ${policy}`)
-  check(page.headers['x-content-type-options'] === 'nosniff', 'the type of the page may be guessed')
+  check(page.headers['x-content-type-options'] === 'nosniff', 'the page lacks X-Content-Type-Options: nosniff')
   const html = (await target.load('/graphql', { accept: 'text/html' })).body
   const paths = [...html.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, path]) => path!)
-  check(paths.length > 1 && paths.every((path) => path.startsWith('/')), `loads from elsewhere: ${paths.join(', ')}`)
+  check(
+    paths.length > 1 && paths.every((path) => path.startsWith('/')),
+    `GraphiQL loads files from elsewhere: ${paths.join(', ')}`,
+  )
   let bytes = page.bytes
   for (const path of paths) {
     const file = await target.load(path, HTML)
     check(file.status === 200 && file.headers['content-encoding'] === 'gzip', `${path} is not compressed`)
     check(/max-age=\d{5,}/.test(String(file.headers['cache-control'])), `${path} is not cached`)
-    check(file.headers['x-content-type-options'] === 'nosniff', `the type of ${path} may be guessed`)
+    check(file.headers['x-content-type-options'] === 'nosniff', `${path} lacks X-Content-Type-Options: nosniff`)
     bytes += file.bytes
   }
-  check(bytes <= GRAPHIQL_BYTES, `${bytes} bytes`)
+  check(bytes <= GRAPHIQL_BYTES, `the files have ${bytes} bytes`)
   return `${(bytes / 1e6).toFixed(1)} MB, not framed, no inline script`
 }
 
 async function loadNoGraphiql(target: Target): Promise<string> {
   const page = await target.load('/graphql', HTML)
-  check(!String(page.headers['content-type']).includes('text/html'), 'the page is served')
+  check(!String(page.headers['content-type']).includes('text/html'), 'GraphiQL is served')
   const { body } = await target.post('{ __schema { types { name } } }')
   check(body.includes('INTROSPECTION_DISABLED'), `the schema is shown: ${body.slice(0, 200)}`)
   const wrong = (await target.post('{ conversatoin { id } }')).body
-  check(!wrong.includes('conversation"'), `a name is suggested: ${wrong}`)
+  check(!wrong.includes('conversation"'), `an error suggests a name: ${wrong}`)
   return 'off'
 }
 

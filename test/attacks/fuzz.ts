@@ -127,7 +127,7 @@ function operation(random: Random, samples: Samples): string {
   return `${isMutation ? 'mutation' : 'query'} { ${chosen.join(' ')} }`
 }
 
-/** Sends `requests` random operations. Returns the number of each outcome. */
+/** Sends `requests` random operations. Returns a summary with the number of each outcome and the seed. */
 export async function fuzz(target: Target, requests: number, seed: number): Promise<string> {
   const random = createRandom(seed)
   const conversationId = await newConversation(target, { participants: [{ actor: 'ann' }, { actor: 'bob' }] })
@@ -149,7 +149,7 @@ export async function fuzz(target: Target, requests: number, seed: number): Prom
       const query = operation(random, samples)
       const { status, body, bytes } = await target.post(query, {}, { actor: random.pick(['ann', 'bob', 'eve']) })
       check(status < 500, `${status} for ${query}`)
-      if (bytes > body.length) continue // A cut-off part of a large answer.
+      if (bytes > body.length) continue // The answer is truncated.
       const { errors } = JSON.parse(body) as { errors?: { message: string; extensions?: { code?: string } }[] }
       const unexpected = errors?.find(({ extensions }) => extensions?.code === 'INTERNAL_SERVER_ERROR')
       check(!unexpected, `unexpected error for ${query}`)

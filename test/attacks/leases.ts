@@ -1,11 +1,11 @@
-// The sweep of silent streaming turns: a tenant's silent turn is aborted in time, even if another tenant has many
-// silent turns.
+// The sweep that aborts streaming turns whose lease has expired: a tenant's silent turn, which receives no delta, is
+// aborted in time, even if another tenant has many silent turns.
 
 import { check, newConversation, sleep, type Attack } from './attack.ts'
 import type { Target } from './target.ts'
 
 const LEASE_SECONDS = 8
-/** Silent turns of the attacking tenant. The server limits the open turns of a conversation and of a viewer. */
+/** Number of silent turns of the attacking tenant. The server limits the open turns per conversation and per viewer. */
 const SILENT_TURNS = 1_500
 const CONVERSATION_TURNS = 100
 const VIEWERS = 2
@@ -34,7 +34,7 @@ async function openMany(target: Target): Promise<void> {
 
 export const leaseAttack: Attack = {
   section: 'A9',
-  name: `a silent turn behind ${SILENT_TURNS} of another tenant`,
+  name: `a silent turn after ${SILENT_TURNS} silent turns of another tenant`,
   env: { STREAM_LEASE_SECONDS: String(LEASE_SECONDS) },
   async run(target) {
     await openMany(target)

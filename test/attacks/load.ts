@@ -1,4 +1,4 @@
-// A worker process that sends the requests of an attacker at the same time. It has a low priority, because it simulates
+// A worker process that sends the requests of an attacker concurrently. It has a low priority, because it simulates
 // clients on other machines, but shares the processors with the server.
 
 import { Agent } from 'node:http'

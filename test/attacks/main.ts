@@ -2,8 +2,9 @@
 // servers of this checkout, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and
 // Redis. Prints one line per attack. `words` selects the attacks whose section and name contain them. Fails if a server
 // exits, does not resist an attack, answers with a status of 500 or more (except 503), or uses more memory than
-// allowed. `--short` sends a twentieth of the random requests, and writes a twentieth of the largest data. `--operations`
-// selects the operations whose stalls are measured. `--seed` repeats the random requests of an earlier run.
+// allowed. `--short` sends a twentieth of the random requests, and writes a twentieth of the largest data.
+// `--operations` selects the operations whose stalls are measured. `--seed` repeats the random requests of an earlier
+// run.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -25,7 +25,7 @@ const words = (units: number, offset = 0) =>
 const list = <T>(length: number, each: (n: number) => T): T[] => Array.from({ length }, (_, n) => each(n))
 const body = (query: string, variables: object) => JSON.stringify({ query, variables })
 
-/** Returns a mutation with one argument `input` of the type `input`. `answer` is its selection, besides errors. */
+/** Returns a mutation whose argument `input` has the type `input`. `answer` is the selection of a successful result. */
 const mutation = (field: string, input: string, answer: string) =>
   `mutation ($input: ${input}!) { ${field}(input: $input) { __typename ${answer} ... on UserError { message } } }`
 

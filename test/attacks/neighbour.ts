@@ -1,5 +1,5 @@
 // A worker process that appends turns as a participant of another tenant than the attacker, and measures the time of
-// each append. In the attacker's process, it would also measure how long that process is busy with its own requests.
+// each append. In the attacker's process, the times would include that process's own work.
 
 import { Agent } from 'node:http'
 import { answer } from '../bench/process.ts'

@@ -85,7 +85,7 @@ export const operationAttacks: Attack[] = [
   },
   {
     section: 'A10',
-    name: 'metadata nested 20,000 deep',
+    name: 'metadata nested 20,000 levels deep',
     async run(target) {
       // Build the JSON as text: JSON.stringify exceeds the call stack at this depth.
       const query = 'mutation ($m: JSON) { createConversation(input: { metadata: $m }) { __typename } }'

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer, type ServerProcess } from '../bench/process.ts'
 
-/** Largest part of a response that is kept, in bytes; the rest is read and dropped. */
+/** Maximum length of the kept part of a response, in bytes; the rest is read and discarded. */
 const KEPT_BYTES = 1024 * 1024
 
 export type Reply = { status: number; headers: Record<string, unknown>; bytes: number; body: string }
@@ -26,7 +26,7 @@ export type Target = {
   send(body: string, options?: PostOptions): Promise<Reply>
   /** Sends a GraphQL operation; see `send`. */
   post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
-  /** Memory of the idle server, MB. An attack that fills the embedded database, which is in memory, updates it. */
+  /** Memory of the idle server, MB. Attacks that fill the embedded database, which is in memory, update it. */
   idleMB: number
   /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
   get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>

@@ -1,4 +1,4 @@
-// Attacks by sockets and streams: unread answers, floods of pings, unfinished bodies, and unusual requests.
+// Attacks over sockets and streams: unread answers, floods of pings, unfinished bodies, and unusual requests.
 
 import { connect, type Socket } from 'node:net'
 import { request } from 'node:http'
@@ -21,7 +21,7 @@ async function openSocket({ port }: Target): Promise<WebSocket> {
   return socket
 }
 
-/** Sends a request except the last byte of its body of `bytes` bytes. */
+/** Sends a request with a body of `bytes` bytes, except the last byte. */
 function unfinished({ port }: Target, bytes: number): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   socket.on('error', () => {})
@@ -110,7 +110,7 @@ export const transportAttacks: Attack[] = [
       socket.resume()
       await sleep(3_000)
       socket.terminate()
-      return code === null ? 'no data was read' : `closed with ${String(code)}`
+      return code === null ? 'the socket stayed open' : `closed with ${String(code)}`
     },
   },
   {

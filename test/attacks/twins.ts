@@ -13,7 +13,7 @@ const WORDS =
 const TURNS = 120
 const MEMBERS_TURNS = 40
 
-/** `membersId`: id of the MEMBERS conversation; in the world without one, an unused id. */
+/** `membersId`: id of the MEMBERS conversation, or an unused id in the world that has none. */
 type World = { tenant: string; conversationId: string; membersId: string }
 
 const sentence = (random: Random) => Array.from({ length: 4 + random.below(12) }, () => random.pick(WORDS)).join(' ')
@@ -146,7 +146,7 @@ function normalized(body: string): string {
 export async function compareTwins(target: Target, pairs: number, seed: number): Promise<string> {
   const [one, other] = [
     await createWorld(target, `twin-one-${seed}`, MARKER, seed),
-    // The private turns of this world have another text, without the marker.
+    // The private turns of this world have a different text, without the marker.
     await createWorld(target, `twin-other-${seed}`, PLAIN, seed),
   ]
   const idle = '{ embedding { remaining } }'

@@ -1,5 +1,5 @@
-// Appends per second in one process on Postgres: the domain's appendTurn against one call of the same SQL function per
-// append on raw `pg`. Both use the same number of connections; only the domain batches concurrent appends.
+// Appends per second in one process on Postgres: the domain's appendTurn against `pg` alone, which calls the same SQL
+// function once per append. Both use the same number of connections; only the domain batches concurrent appends.
 
 import { sql } from '../support/sql.ts'
 import type { Pool } from '../../src/store/tenant-pool.ts'
@@ -13,7 +13,7 @@ import { openDeps, withDatabase, type Bench } from './services.ts'
 
 /** Number of workers, each of which appends one turn at a time. */
 const CONCURRENCY = 64
-/** Number of database connections. */
+/** Number of database connections of each side. */
 const POOL = 10
 const ROUNDS = 5
 const ROUND_MS = 1_000
@@ -109,7 +109,7 @@ export async function append({ services, progress }: Bench): Promise<Report> {
             target,
             ours: medians.domain,
             theirs: medians['one call each'],
-            against: 'raw pg, append_turns with one call each',
+            against: 'raw pg, one append_turns call per turn',
           },
           {
             label: `appends ${where}`,

@@ -1,7 +1,7 @@
 // `npm run bench:compare -- DIRECTORY [rounds] [words]`: compares this checkout with another one in one run, by all
-// measures or by those whose names contain `words`. Both must have the same GraphQL contract. Each server has a
-// database of its own with equal data, on the same services, and the rounds of both alternate. The ratio of a measure
-// is the median over the rounds, above 1 if this checkout is faster.
+// measures or by those whose names contain `words`. Both must have the same GraphQL contract. Each server has its own
+// database with equal data, on the same Postgres and Redis, and the rounds of the two servers alternate. The ratio of a
+// measure is the median over the rounds, above 1 if this checkout is faster.
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -98,7 +98,7 @@ async function ask<T>(port: number, query: string, variables: object): Promise<T
   }
 }
 
-/** Creates one large conversation, many small ones, and some to append to. Waits until all turns are embedded. */
+/** Creates one large conversation, many small ones, and empty ones for appends. Waits until all turns are embedded. */
 async function fill({ port }: ServerProcess): Promise<{ large: string; written: string[] }> {
   const create = async (key: string) =>
     (await ask<{ conversation: { id: string } }>(port, CREATE, { key })).conversation.id
@@ -183,7 +183,7 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
   ]
 }
 
-/** Alternates rounds of both servers, in every other round in reverse order, and prints one row per measure. */
+/** Measures both servers in each round, in reverse order in every other round. Prints one row per measure. */
 async function compare(rounds: number, measured: Measure[], ours: Contestant, theirs: Contestant): Promise<void> {
   const rows: string[][] = []
   for (const { label, run, better, unit } of measured) {
@@ -213,7 +213,7 @@ async function compare(rounds: number, measured: Measure[], ours: Contestant, th
   console.log(table(header, rows, (column) => column > 0 && column !== 3).join('\n'))
 }
 
-/** Runs `use` with the server of a checkout on a database of its own. */
+/** Runs `use` with the server of a checkout on its own database. */
 async function withContestant<T>(
   root: string,
   { databaseUrl, redisUrl }: Services,

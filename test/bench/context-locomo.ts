@@ -1,6 +1,6 @@
 // `npm run bench:context -- FILE…`: imports LoCoMo conversations, checks that no context exceeds its budget, and
 // measures the share of the evidence (the turns with the answers) that a context of 2,000 tokens contains, with and
-// without recall. A missed target is printed, and is not an error.
+// without recall. A missed target is only printed.
 
 import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'

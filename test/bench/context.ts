@@ -1,5 +1,5 @@
 // Time of buildContext in one process on Postgres: for a large conversation against a small one, and for the small one
-// against the same reads as plain prepared statements, without counting, selecting or checking anything.
+// against the same reads as plain prepared statements, without token counts, selection or access checks.
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -191,7 +191,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
             'a conversation of 100,000 turns',
             medians['100,000 turns'],
             medians['1,000 turns'],
-            'one of 1,000',
+            'a conversation of 1,000 turns',
             0.67,
           ),
           figure(

@@ -1,5 +1,5 @@
 // A corpus for benchmarks of recall: clustered vectors, and words whose frequencies follow Zipf's law, so that both are
-// as hard to search as real data. Every run draws the same.
+// as hard to search as real data. Every run generates the same corpus.
 
 import type { Deps } from '../../src/domain/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -43,9 +43,11 @@ export const embedder: Embedder = {
   close: async () => {},
 }
 
-/** The pause after every 20 turns, ms; the time per turn with its share of the pauses; and the time of the last turn. */
+/** Pause after every 20 turns, ms. */
 const PAUSE_MS = 7_200_000
+/** Mean time between two turns, including the pauses, ms. */
 const PACE_MS = 60_000 + PAUSE_MS / 20
+/** Creation time of the last turn. */
 const LAST = Date.UTC(2026, 0, 1)
 /** Maximum number of turns in one call of appendTurns. */
 const BATCH = 1_000

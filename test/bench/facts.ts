@@ -1,5 +1,5 @@
-// The time of recall over facts, of a page of facts and of a context with facts, by their number, and of adding a
-// participant, each against the same verb at a smaller size or against an append.
+// The time of recall over facts, of a page of facts and of a context with facts, by the number of facts; and the time
+// of adding a participant. Each is compared with the same verb at a smaller size, or with an append.
 
 import pg from 'pg'
 import { buildContext } from '../../src/domain/context/build.ts'
@@ -19,14 +19,14 @@ import { openDeps, withDatabase, type Bench } from './services.ts'
 
 const ROUNDS = 5
 const CALLS = 20
-/** Numbers of facts of the conversations; facts have vectors up to WITH_VECTORS. */
+/** Number of facts of each conversation. Facts have vectors if their conversation has at most WITH_VECTORS facts. */
 const SIZES = [1_000, 2_000, 10_000, 100_000] as const
 const WITH_VECTORS = 10_000
 const BATCH = 1_000
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** Writes facts of a conversation without extracting and comparing them. */
+/** Inserts facts of a conversation by SQL, without extracting or comparing them. */
 export async function writeFacts(pool: pg.Pool, conversationId: string, size: number): Promise<void> {
   const salt = saltOf(viewer.tenant, '')
   for (let from = 0; from < size; from += BATCH) {
@@ -107,7 +107,7 @@ export async function facts({ services, progress }: Bench): Promise<Report> {
             includeFacts: facts,
           }),
         )
-      const room = await create()
+      const conversationId = await create()
       let actor = 0
       const contestants = {
         'recall, 2,000 facts': recalled(2_000),
@@ -118,13 +118,9 @@ export async function facts({ services, progress }: Bench): Promise<Report> {
         'context with 100,000 facts': context(100_000, true),
         'context without facts': context(2_000, false),
         'adding a participant': () =>
-          timed(() =>
-            addParticipant(deps, viewer, { conversationId: room, participant: { actor: `actor-${actor++}` } }),
-          ),
+          timed(() => addParticipant(deps, viewer, { conversationId, participant: { actor: `actor-${actor++}` } })),
         append: () =>
-          timed(() =>
-            appendTurns(deps, viewer, { conversationId: room, turns: [{ role: 'USER', content: words(12) }] }),
-          ),
+          timed(() => appendTurns(deps, viewer, { conversationId, turns: [{ role: 'USER', content: words(12) }] })),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))

@@ -1,5 +1,6 @@
-// The limit of fan-out: a server that answers an append without reading or storing anything, and writes a WebSocket frame
-// with the turn to each subscriber's socket. It renders the turn once, with the fields that the benchmark selects.
+// The limit of fan-out: a server that answers an append without reading or storing anything, and writes a WebSocket
+// frame with the turn to each subscriber's socket. It renders the turn once, with the fields that the benchmark
+// selects.
 
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -9,7 +10,7 @@ import { WebSocketServer, type RawData } from 'ws'
 /** Length of the operation ids of fan-out-subscribers.ts, and the offset of the id in a message. */
 const ID_LENGTH = randomUUID().length
 const MESSAGE_START = '{"id":"'
-/** The header of an unmasked text frame of 126 to 65,535 bytes. */
+/** Size of the header of an unmasked text frame whose payload has 126 to 65,535 bytes. */
 const HEADER_SIZE = 4
 const FINAL_TEXT = 0x81
 const LENGTH_FOLLOWS = 126
@@ -18,7 +19,7 @@ type Subscriber = { socket: Socket; id: string }
 const subscribers = new Map<string, Set<Subscriber>>()
 let seq = 0
 
-/** Returns the frame of a `next` message, with room for the operation's id. */
+/** Returns the frame of a `next` message, with ID_LENGTH bytes reserved for the operation's id. */
 function frameOf(payload: string): Buffer {
   const message = `${MESSAGE_START}${' '.repeat(ID_LENGTH)}","type":"next","payload":${payload}}`
   const size = Buffer.byteLength(message)

@@ -1,5 +1,5 @@
-// The server that fan-out.ts and peers/sockets.ts compare with our server: graphql-ws with yoga's pub/sub, and the part of
-// our schema that the benchmarks use. It publishes events to subscribers, in memory or through the Redis at
+// The server that fan-out.ts and peers/sockets.ts compare with our server: graphql-ws with yoga's pub/sub, and the part
+// of our schema that the benchmarks use. It publishes events to subscribers, in memory or through the Redis at
 // FAN_OUT_REDIS_URL, and stores nothing.
 
 import { createServer } from 'node:http'
@@ -19,7 +19,7 @@ type DeltaInput = { turnId: string; text: string; start: number }
 type Channels = { conversation: [conversationId: string, event: Event] }
 type EventTarget = NonNullable<Parameters<typeof createPubSub<Channels>>[0]>['eventTarget']
 
-/** Yoga's event target on Redis, whose packages are installed for the comparison with peers only. */
+/** Yoga's event target on Redis. Only the comparison with peers installs its packages. */
 function redisTarget(url: string): EventTarget {
   const { Redis } = loadPeer('ioredis') as { Redis: new (url: string) => object }
   const { createRedisEventTarget } = loadPeer('@graphql-yoga/redis-event-target') as {

@@ -1,6 +1,6 @@
 // The subscribers of fan-out.ts, in a process of their own: raw sockets with a minimal WebSocket and
-// graphql-transport-ws client, which only counts frames, so that a thousand of them use little processor time. Only the
-// first one reads every frame.
+// graphql-transport-ws client that only counts frames, so that a thousand clients use little processor time. Only the
+// first client reads every frame.
 
 import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'

@@ -23,7 +23,7 @@ const PAUSE_MS = 100
 export const DELTAS = 256
 const WRITERS = 64
 const TIMEOUT_MS = 60_000
-/** Maximum number of single turns that wait for their acknowledgement. */
+/** Maximum number of single turns that are not acknowledged yet. */
 const WAITING = 10
 
 const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
@@ -152,13 +152,13 @@ export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): 
   for (let index = 0; index < SINGLES; index++) {
     await sleep(Math.max(0, begin + index * pauseMs - now()))
     since.push(now())
-    // Earlier turns that still wait delay the next, and the delay counts as latency. Each has a connection of its own,
+    // Unacknowledged turns delay the next one, and the delay counts as latency. Each turn has its own connection,
     // because servers close a connection that is idle for 5 s.
     const slot = index % WAITING
     pending[slot] = pending[slot]!.then(() =>
       withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { conversationId, text: TEXT })),
     )
-    // A failure is thrown at the end, when all are awaited.
+    // Promise.all throws the failure at the end.
     pending[slot].catch(() => {})
   }
   await Promise.all(pending)
@@ -175,7 +175,7 @@ export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): 
 /** `rate`: deltas delivered per second, from the first request to the last arrival; `cpu`: as in SingleTurnResult. */
 export type BurstResult = { rate: number; cpu: number }
 
-/** Appends DELTAS deltas, one after the other by each of WRITERS writers. */
+/** Appends DELTAS deltas by WRITERS concurrent writers, each of which appends one delta after the other. */
 export async function measureBurst(side: FanOutSide): Promise<BurstResult> {
   const { server, subscribers, turns } = side
   // A feed checks the database when no entry was announced for 5 s, and may then send two deltas as one. The turn
@@ -246,7 +246,7 @@ export async function makeConversation(databaseUrl: string, redisUrl: string): P
 /** A server of this repository, and variables of its environment. */
 export type OtherServer = { path: string; env?: Record<string, string> }
 
-/** Starts our server and another one, connects that many subscribers to each, and runs `use`. */
+/** Starts our server and the other server, connects that many subscribers to each, and runs `use`. */
 export async function withSides<T>(
   { services: { databaseUrl, redisUrl }, progress }: Bench,
   sockets: number,
@@ -337,9 +337,9 @@ export async function fanOut(bench: Bench): Promise<Report> {
         },
       ],
       notes: [
-        `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} a round, `
+        `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} per round, `
           + `${1_000 / PAUSE_MS} per second, from sending the mutation to each arrival. The CPU time is that of `
-          + 'the whole server process, appending and Redis included.',
+          + 'the whole server process, including appends and Redis.',
         `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
           + 'acknowledgement, so that no two deltas are merged; measured from the first request to the last arrival.',
         'Deliveries are frames on sockets. Every socket received exactly one frame per event, of the same size; the '

@@ -1,6 +1,6 @@
 // Measures the two fast paths of requests over HTTP, query plans (src/graphql/plan) and fast POST (src/server/post.ts):
-// a server with the fast path against one without it. Both are processes of their own with otherwise equal settings,
-// read the same database, and are measured in alternating rounds.
+// a server with the fast path against one without it. The two servers are separate processes with otherwise equal
+// settings on the same database, and are measured in alternating rounds.
 
 import { format, interleave, median, type Report } from './figures.ts'
 import type { Load, LoadResult } from './http-load.ts'

@@ -8,7 +8,7 @@ export type Figure = {
   label: string
   ours: number
   theirs: number
-  /** Names the subject of `theirs`. */
+  /** The name of the implementation or limit that `theirs` measures, as printed. */
   against: string
   unit: string
   better: 'larger' | 'smaller'
@@ -60,7 +60,7 @@ export async function interleave<Name extends string>(
   return Object.fromEntries(results.map(([name, each]) => [name, median(each)])) as Record<Name, number>
 }
 
-/** The reason of a failure in one short line, for a table. */
+/** Returns the first line of an error's message, at most 80 characters, for a table. */
 export const reasonOf = (error: unknown): string =>
   String((error as Error).message ?? error)
     .split('\n')[0]!

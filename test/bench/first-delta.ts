@@ -24,12 +24,12 @@ const LIMIT_MS = 15
 const chunk = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 0, model: 'm', choices: [{ index: 0, delta, ...more }] })}\n\n`
 
-/** Starts the provider. `sentAt` is the time of the newest first chunk, ms. */
+/** Starts the provider. `sentAt` returns the time at which it sent the first chunk of its latest reply, ms. */
 async function startProvider() {
   let sentAt = 0
   const answer = async (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    // A model thinks before its first token.
+    // Delay the first chunk, as a model does.
     await sleep(20)
     sentAt = performance.now()
     response.write(chunk({ role: 'assistant', content: 'Once ' }))
@@ -74,7 +74,7 @@ const connect = ({ port }: ServerProcess): Client =>
     connectionParams: { 'x-actor': 'ada' },
   })
 
-/** Returns the median of the times of RUNS runs, ms: run on one server, watched on the other. */
+/** Starts RUNS runs on `runner`, with the subscriber on `watched`. Returns the median time to the first delta, ms. */
 async function measure(runner: ServerProcess, watched: ServerProcess, provider: { sentAt(): number }): Promise<number> {
   const participants = [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }]
   const { conversation } = await post(runner, CREATE, { participants })

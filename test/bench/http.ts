@@ -13,6 +13,7 @@ const CONNECTIONS = 16
 const ROUNDS = 5
 const ROUND_MS = 1_500
 
+/** Requests to the baseline server, one for each body. */
 export const bare = (path: string, bodies: object[]): Requests => ({
   path,
   bodies: bodies.map((body) => JSON.stringify(body)),

@@ -10,7 +10,7 @@ import { contentOf, type LocomoTurn } from './locomo.ts'
 const BATCH = 500
 const POLL_MS = 100
 
-/** Creates a conversation of the turns. Returns its id, and the written turns in the order of the given ones. */
+/** Creates a conversation with the turns. Returns its id, and the stored turns in the given order. */
 export async function importTurns(
   deps: Deps,
   viewer: Viewer,

@@ -1,5 +1,5 @@
-// Imports turns of one owner on Postgres, and measures the time until all of them are searchable by meaning: embedded,
-// and in an index. Then compares the search with an exact one, and prints the bytes that a turn takes on disk.
+// Imports turns of one owner on Postgres, and measures the time until all of them are searchable by meaning, that is,
+// embedded and indexed. Then compares the search with an exact one, and prints the bytes per turn on disk.
 
 import { readFile } from 'node:fs/promises'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -21,7 +21,7 @@ const BATCH = 500
 /** Number of concurrent calls. */
 const CALLS = 4
 const WORDS_PER_TURN = 25
-/** Number of words from which texts are chosen: the most frequent ones of the word vectors. */
+/** Number of words that texts consist of: the most frequent words with a vector. */
 const VOCABULARY = 10_000
 const QUERIES = 100
 const K = 10
@@ -29,7 +29,7 @@ const K = 10
 const TARGET_SECONDS = 180
 /** Bytes per turn when this benchmark was introduced, with the default embedder. */
 const FORMER_BYTES = 3_850
-/** Share of the vectors that may be without an index when the import counts as searchable. */
+/** Maximum share of the vectors outside an index at which the import counts as searchable. */
 const UNINDEXED = 0.1
 const POLL_MS = 100
 
@@ -44,14 +44,14 @@ const random = (count: number) => {
 
 async function readVocabulary(): Promise<string[]> {
   const file = await readFile(new URL('../../src/providers/static/word-vectors.bin', import.meta.url))
-  // The file ends with its words, one a line, the most frequent ones first; their size in bytes is in the header.
+  // The file ends with its words, one per line, most frequent first. The header contains their size in bytes.
   return file
     .toString('latin1', file.length - file.readUInt32LE(12))
     .split('\n')
     .slice(0, VOCABULARY)
 }
 
-/** A text about one of many subjects: half of its words are close to each other in the vocabulary. */
+/** Returns a text about one of many subjects: half of its words are close to each other in the vocabulary. */
 function textOf(vocabulary: readonly string[]): string {
   const subject = random(VOCABULARY - 40)
   const word = (i: number) => vocabulary[i % 2 ? subject + random(40) : random(VOCABULARY)]
@@ -145,7 +145,7 @@ export async function importTurns({ services, progress }: Bench): Promise<Report
             label: 'until searchable',
             ours: indexed,
             theirs: TARGET_SECONDS,
-            against: 'the time allowed',
+            against: 'the target',
             unit: 's',
             better: 'smaller',
             target: 1,

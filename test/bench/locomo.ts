@@ -1,6 +1,6 @@
-// Reads files of LoCoMo and scores recall. LoCoMo has long conversations of two people, questions, and for each
-// question the evidence, that is, the turns with the answer. The files are not in this repository: their licence is CC
-// BY-NC 4.0.
+// Reads files of LoCoMo and scores recall. A file has a long conversation of two people, questions, and for each
+// question the evidence, that is, the turns with the answer. The files are not in this repository, because their
+// licence is CC BY-NC 4.0.
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -47,7 +47,7 @@ export function percentile(values: readonly number[], p: number): number {
   return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(p * values.length) - 1)]!
 }
 
-/** The questions by key, sorted by key. */
+/** Groups the questions by key, in the order of the keys. */
 function grouped(
   answered: readonly AnsweredQuestion[],
   keyOf: (each: AnsweredQuestion) => string,

@@ -1,6 +1,6 @@
-// `npm run bench -- [name…]`: runs all benchmarks except the long ones, or the named ones. Each compares our code with a
-// limit or an alternative in one run on one machine, and prints ratios. A missed target is only printed; a benchmark
-// that throws sets exit code 1.
+// `npm run bench -- [name…]`: runs the named benchmarks, or all except the long ones. Each benchmark compares our code
+// with a limit or an alternative in one run on one machine, and prints ratios. A missed target is only printed; a
+// benchmark that throws sets exit code 1.
 
 import { append } from './append.ts'
 import { boot } from './boot.ts'

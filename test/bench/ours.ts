@@ -1,4 +1,4 @@
-// Our side of the comparison in one process: the domain on Postgres and Redis with the embedder of both sides.
+// Our side of a comparison in one process: the domain on Postgres and Redis, with the embedder that both sides use.
 
 import type { Deps } from '../../src/domain/deps.ts'
 import { buildContext } from '../../src/domain/context/build.ts'
@@ -47,7 +47,7 @@ export async function openOurs(
     { ...deps, embedder: textEmbedder },
     { find: async () => null, indexes: vectorIndexes(deps.db, databaseUrl) },
   )
-  // The platform notifies the object that createDeps made.
+  // The platform notifies the embedding object that createDeps returned, so change that object.
   Object.assign(deps.embedding, embedding)
   if (embeds) await embedding.start()
   return {

@@ -9,7 +9,7 @@ export type OpenLoad = {
   /** Request bodies, sent in rotation. */
   bodies: string[]
   perSecond: number
-  /** Time before the measurement starts, and its duration, ms. */
+  /** Time before the measurement starts, and the duration of the measurement, ms. */
   warmUpMs: number
   ms: number
 }
@@ -23,7 +23,7 @@ export type OpenLoadResult = {
   /** Percentiles of the time from sending to a 200, ms. */
   p50: number
   p99: number
-  /** Number of other answers, and the first of them. */
+  /** Number of answers with another status, and the first such answer. */
   failed: number
   failure: string | null
 }

@@ -11,16 +11,16 @@ import { startServer, startWorker, type ServerProcess } from './process.ts'
 import { TEXT } from './raw-append.ts'
 import { withDatabase, type Bench } from './services.ts'
 
-/** Connections of the closed loop that finds the capacity: enough to keep every queue busy. */
+/** Number of connections that measure the capacity, one request at a time each: enough to keep every queue busy. */
 const CONNECTIONS = 64
 const CAPACITY_MS = 3_000
 const WARM_UP_MS = 3_000
 const ROUND_MS = 5_000
 const ROUNDS = 3
-/** Pause after an overload, in which the limit of the server grows again, ms. */
+/** Pause after an overload, ms, in which the server raises its limit of concurrent requests again. */
 const REST_MS = 6_000
 const FACTORS = [1, 2, 3]
-/** Served rate at 3 times the capacity, as a part of the best. */
+/** Minimum served rate at 3 times the capacity, as a share of the highest served rate. */
 const TARGET = 0.9
 
 const RECALL = `query Recall($conversationId: ID!, $query: String!) {

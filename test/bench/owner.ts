@@ -12,7 +12,7 @@ import { clustered, DIMENSION, embedder, fillConversation, words, WORDS_A_QUERY 
 import { interleave, median, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
 
-/** The owners: number of conversations, and of turns in each. */
+/** The owners, with the number of their conversations and of the turns in each conversation. */
 const OWNERS = {
   '10,000 turns in 100 conversations': { owner: 'bob', conversations: 100, turns: 100 },
   '100,000 turns in 100 conversations': { owner: 'carl', conversations: 100, turns: 1_000 },

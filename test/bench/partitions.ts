@@ -1,5 +1,5 @@
-// `npm run bench -- partitions`: each verb on a database with 16 partitions (DATABASE_PARTITIONS) against one without, in
-// one process. Takes about 2 minutes.
+// `npm run bench -- partitions`: each verb on a database with 16 partitions (DATABASE_PARTITIONS) against one without
+// partitions, in one process. Takes about 2 minutes.
 
 import { loadavg } from 'node:os'
 import { readTurns } from '../../src/store/sql/turn/read-turns.ts'

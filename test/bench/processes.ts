@@ -1,6 +1,6 @@
-// Four server processes on one Postgres and Redis against one: appends, their delivery to subscribers, and recalls, with
-// the same number of connections and subscribers. Throws unless every acknowledged append is in the journal once, with
-// its text and seq, and was delivered once to each of its subscribers.
+// Four server processes on one Postgres and Redis against one: appends, their delivery to subscribers, and recalls,
+// with the same number of connections and subscribers. Throws unless every acknowledged append is in the journal once,
+// with its text and seq, and was delivered once to each of its subscribers.
 
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,9 +15,9 @@ import type { AcknowledgedTurn, Appends } from './processes-load.ts'
 import { withDatabase, type Bench } from './services.ts'
 
 const PROCESSES = 4
-/** Connections of all writers or readers together. */
+/** Number of connections of all writers or all readers together. */
 const CONNECTIONS = 32
-/** Conversations that are appended to, and subscribers of each of them. */
+/** Number of conversations that are appended to, and of the subscribers of each. */
 const CONVERSATIONS = 32
 const SUBSCRIBERS = 4
 const ROUNDS = 3
@@ -66,7 +66,7 @@ function subscribe(servers: readonly ServerProcess[], conversations: readonly st
   }
   return {
     lastArrival: () => lastArrival,
-    /** Resolves when each turn was delivered to all subscribers. Throws if one is missing, or came twice. */
+    /** Resolves when each turn was delivered to all subscribers. Throws if a delivery is missing or repeated. */
     async awaitAll(turns: readonly AcknowledgedTurn[]): Promise<void> {
       const isComplete = () =>
         turns.every(({ conversationId, seq }) => deliveries.get(`${conversationId} ${seq}`) === SUBSCRIBERS)
@@ -79,7 +79,7 @@ function subscribe(servers: readonly ServerProcess[], conversations: readonly st
   }
 }
 
-/** Throws unless each acknowledged turn is stored once, and nothing else. */
+/** Throws unless each acknowledged turn is stored once, and no other turn is stored. */
 async function checkStored(client: pg.Client, turns: readonly AcknowledgedTurn[]): Promise<void> {
   const { rows } = await client.query<AcknowledgedTurn>(
     `SELECT e.conversation_id AS "conversationId", e.seq, t.id, t.text FROM entry e JOIN turn t ON t.id = e.turn_id
@@ -90,10 +90,10 @@ async function checkStored(client: pg.Client, turns: readonly AcknowledgedTurn[]
   const stored = new Set(rows.map(textOf))
   const lost = turns.filter((turn) => !stored.has(textOf(turn)))
   if (lost.length > 0) throw new Error(`${lost.length} acknowledged turns are lost`)
-  if (rows.length !== turns.length) throw new Error(`${rows.length - turns.length} turns are stored that nobody sent`)
+  if (rows.length !== turns.length) throw new Error(`${rows.length - turns.length} stored turns were not acknowledged`)
 }
 
-/** Processor time of the connections to the database, ms; by process id. */
+/** Returns the processor time of each connection to the database, ms, by process id. */
 async function databaseCpu(client: pg.Client): Promise<Map<number, number>> {
   const { rows } = await client.query<{ pid: number }>(
     'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',

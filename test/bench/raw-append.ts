@@ -70,7 +70,7 @@ const PLAIN_BATCH = {
     SELECT id, conversation_id, last_seq, last_seq, $3, 'USER', 'COMMITTED', $4, $5 FROM head RETURNING id, seq`,
 }
 
-/** As insertTurn, one turn into each of the conversations, in one statement. */
+/** Like insertTurn, but inserts one turn into each of the conversations, in one statement. */
 export async function insertTurns(pool: Pool, conversationIds: readonly string[]): Promise<AppendedTurn[]> {
   const { rows } = await pool.query<AppendedTurn>({
     scope: tenant,

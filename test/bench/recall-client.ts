@@ -84,7 +84,7 @@ export function createClient(url: string, tenant: string) {
       return imported
     },
 
-    /** Resolves with the embedder's name when every turn has a vector. */
+    /** Waits until every turn has a vector. Resolves with the embedder's name. */
     async vectors(onProgress: OnProgress): Promise<string> {
       let fewest = Infinity
       let since = performance.now()

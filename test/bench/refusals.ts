@@ -1,8 +1,8 @@
-// Measures how long a server takes to refuse requests without a valid token, over each transport:
-// `node --import tsx test/bench/refusals.ts`, embedded, or on the Postgres and Redis of TEST_DATABASE_URL (or
-// DATABASE_URL) and TEST_REDIS_URL (or REDIS_URL). Each request opens a connection, because a refusal closes it, and each
-// request with an unknown key uses a new key, so that the server cannot answer from a cache. GET /health is measured
-// after each refusal, as the baseline of the machine. `npm run check:trust` calls `measureRefusals`.
+// Measures how long a server takes to refuse requests without a valid token, over each transport: `node --import tsx
+// test/bench/refusals.ts`, embedded, or on the Postgres and Redis of TEST_DATABASE_URL (or DATABASE_URL) and
+// TEST_REDIS_URL (or REDIS_URL). Each request opens a connection, because a refusal closes it, and each request with an
+// unknown key uses a new key, so that the server cannot answer from a cache. GET /health is measured after each
+// refusal, as the baseline of the machine. `npm run check:trust` calls `measureRefusals`.
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ type Row = { name: string; value: string; gate: string; ok: boolean }
 const percentile = (times: readonly number[], share: number) =>
   times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * share))]!
 
-/** Requests /health by a new connection. */
+/** Requests /health over a new connection. */
 async function health(url: string): Promise<void> {
   const [response] = (await once(request(`${url}/health`, { agent: false }).end(), 'response')) as [IncomingMessage]
   await once(response.resume(), 'end')
@@ -56,8 +56,8 @@ async function newRevokedKey(url: string, admin: string): Promise<string> {
 }
 
 /**
- * Starts a server on the store that the variables name, and measures its refusals.
- * @param share share of the full number of requests
+ * Starts a server on the store that the environment variables name, and measures its refusals.
+ * @param share share of the full number of requests to send
  */
 export async function measureRefusals(store: Record<string, string>, share = 1): Promise<Row[]> {
   const directory = mkdtempSync(join(tmpdir(), 'colloquy-refusals-'))

@@ -1,6 +1,6 @@
 // `npm run bench:relevance [-- FILE…]`: fits and evaluates the coefficients of src/domain/recall/relevance.ts on
-// conversations of LoCoMo and REALTALK, which are read from ../shared by default. Each question is asked in its whole
-// conversation, in one session with evidence and in one without, once with vectors and once without.
+// conversations of LoCoMo and REALTALK, by default the files in ../shared. Each question is asked in its whole
+// conversation, in one session with evidence and in one session without, each time with vectors and without.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -21,8 +21,9 @@ import { createProgress } from './progress.ts'
 
 /** Thresholds whose effect is printed. */
 const THRESHOLDS = [0, 0.1, 0.2, 0.3, 0.5]
-/** Number of hits of a question that the fit uses, and that the evaluation uses. */
+/** Number of hits per question that the coefficients are fitted on. */
 const FITTED_HITS = 100
+/** Number of hits per question that the evaluation uses. */
 const EVALUATED_HITS = 20
 
 const FEATURES = ['share', 'own', 'session', 'score', 'echo'] as const
@@ -105,7 +106,7 @@ async function askAll(file: string, conversation: Conversation, [whole, ...sessi
     const wanted = new Set(evidence)
     const hasEvidence = ({ turnIds }: Scope) => [...turnIds.values()].some((id) => wanted.has(id))
     const groups = [sessions.filter(hasEvidence), sessions.filter((each) => !hasEvidence(each))]
-    // Take another session for each question, the same ones in each run.
+    // Choose a different session for each question, but the same sessions in each run.
     const chosen = groups.flatMap((group) => group[(n * 7) % group.length] ?? [])
     for (const scope of [whole!, ...chosen]) hits.push(...(await ask(file, scope, question, wanted)))
     progress.show(file, n + 1, conversation.questions.length)
@@ -137,7 +138,7 @@ function crossValidated(of: readonly Hit[]): (Hit & Prediction)[] {
   })
 }
 
-/** One row: quality, and the quality of always predicting the share of evidence. */
+/** One row: the quality of the predictions, and that of a constant prediction, the share of evidence. */
 function qualityRow(label: string, predictions: readonly Prediction[]): string[] {
   const share = predictions.filter(({ isPositive }) => isPositive).length / predictions.length
   const constant = predictions.map(({ isPositive }) => ({ probability: share, isPositive }))
@@ -220,11 +221,11 @@ console.log(
   [
     '',
     note(
-      `The first ${EVALUATED_HITS} hits of each question, in its whole conversation, and in one session with and one without `
-        + 'evidence. Each conversation is predicted by coefficients that were fitted on the other ones.',
+      `The first ${EVALUATED_HITS} hits of each question, in its whole conversation, in one session with evidence and in `
+        + 'one without. Each conversation is predicted by coefficients that were fitted on the other conversations.',
     ),
-    note(`"of the evidence" is of the evidence among the first ${EVALUATED_HITS} hits.`),
-    note('"constant" is the result of always predicting the share of evidence.'),
+    note(`"of the evidence" is the share of the evidence among the first ${EVALUATED_HITS} hits.`),
+    note('"constant" is the score of a constant prediction, the share of evidence.'),
     note(
       isCurrent
         ? 'Fitted on all conversations, the coefficients are those of relevance-coefficients.ts.'

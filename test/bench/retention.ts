@@ -1,5 +1,5 @@
-// Deletes 100,000 expired conversations by the task of retention, while another conversation is written. Measures the
-// longest stall of the event loop, and the latency of the appends.
+// Deletes 100,000 expired conversations by the retention task, while turns are appended to another conversation.
+// Measures the longest stall of the event loop, and the latency of the appends.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -10,9 +10,9 @@ import { openDeps, withDatabase, type Bench } from './services.ts'
 
 const CONVERSATIONS = 100_000
 const TURNS = 3
-/** Maximum stall of the event loop, and the target of the slowest append, in ms. */
+/** Maximum stall of the event loop, and maximum 99th percentile of the append latency, ms. */
 const MAX_STALL_MS = 100
-/** Milliseconds for which the same is measured without deletions: other load on the machine stalls the process, too. */
+/** Duration of a measurement without deletions, ms. Other load on the machine also stalls the process. */
 const BASELINE_MS = 20_000
 /** Milliseconds between two appends. */
 const PAUSE_MS = 50
@@ -91,7 +91,7 @@ export async function retention({ services, progress }: Bench): Promise<Report> 
         figures: [
           { label: 'longest stall of the event loop', ours: delays.max / 1e6, theirs: MAX_STALL_MS, ...stall },
           {
-            label: 'append meanwhile, p99',
+            label: 'append, p99',
             ours: sorted[Math.floor(sorted.length * 0.99)]!,
             theirs: MAX_STALL_MS,
             ...stall,
@@ -99,7 +99,8 @@ export async function retention({ services, progress }: Bench): Promise<Report> 
         ],
         notes: [
           `Longest stall without deletions: ${Math.round(idleStall)} ms in ${BASELINE_MS / 1000} s.`,
-          `${Math.round(deleted / seconds)} conversations per second; ${latencies.length} appends meanwhile.`,
+          `${Math.round(deleted / seconds)} conversations deleted per second; ${latencies.length} appends before and `
+            + 'during the deletions.',
         ],
       }
     } finally {

@@ -5,7 +5,7 @@ const row = { label: 'page of 50', against: 'Mastra', asked: 2 }
 const headings = { against: 'peer', theirs: 'theirs' }
 
 describe('the table of a comparison', () => {
-  test('compares the rounds in pairs, above 1 if ours is better', () => {
+  test('contains the ratio of each pair of rounds, above 1 if ours is better', () => {
     expect(ratios([10, 30], [5, 10], '/s')).toEqual([2, 3])
     expect(ratios([10, 30], [5, 90], 'ms')).toEqual([0.5, 3])
   })
@@ -18,12 +18,12 @@ describe('the table of a comparison', () => {
     ],
     ['a missed target', { ...row, unit: '/s', ours: [100], theirs: [80] }, ['100', '80.0', '1.25×', 'below target']],
     ['a row that could not run', { ...row, unit: '/s', failure: 'no route' }, ['≥ 2×', 'not run: no route']],
-  ])('prints %s', (_, measured, cells) => {
+  ])('contains %s', (_, measured, cells) => {
     const line = tableOf([measured], headings).at(-1)!
     for (const cell of [...cells, row.label, row.against]) expect(line).toContain(cell)
   })
 
-  test('prints no verdict for a row without a target', () => {
+  test('contains no verdict for a row without a target', () => {
     const [header, , line] = tableOf([{ ...row, asked: null, unit: 'ms', ours: [4], theirs: [2] }], headings)
     expect(header).toContain('peer')
     expect(line).toMatch(/ms\s+0\.50×\s+0\.50 to 0\.50$/)
@@ -38,7 +38,7 @@ describe('measuring a row', () => {
     expect([ours, theirs].map(({ mock }) => mock.calls.length)).toEqual([6, 6])
   })
 
-  test('measures nothing if the sides do different work', async () => {
+  test('fails without measuring if the sides do different work', async () => {
     const side = vi.fn(async () => 1)
     const check = async () => {
       throw new Error('10 rows against 9')
@@ -48,7 +48,7 @@ describe('measuring a row', () => {
     expect(side).not.toHaveBeenCalled()
   })
 
-  test('reports a part that cannot start, and measures the next one', async () => {
+  test('reports a part that cannot start, and measures the next part', async () => {
     const measured = { ...row, unit: 'ms', ours: [1], theirs: [1] } as const
     const parts: Parameters<typeof measureParts>[0] = [
       ['sockets', () => Promise.reject(new Error('no port'))],

@@ -1,14 +1,14 @@
-// The rows of a comparison with other software or with hand-written SQL: measured in interleaved rounds, and printed with
-// the target of each.
+// The rows of a comparison with other software or with hand-written SQL: measured in interleaved rounds, and printed
+// with the target of each.
 
 import { format, interleaved, median, reasonOf, table, type Progress } from './figures.ts'
 
 /** One verb of both sides. Rates are better when larger, times when smaller. */
 export type Row = {
   label: string
-  /** Names the other side. */
+  /** The name of the other side. */
   against: string
-  /** Minimum ratio that is asked for; null for none. */
+  /** The target: the minimum ratio. Null if the row has no target. */
   asked: number | null
   unit: 'ms' | '/s' | 'µs'
   /** Minimum time for which each side runs before the rounds, ms; 0 for one round. */

@@ -11,7 +11,7 @@ export type Services = { databaseUrl: string; redisUrl: string }
 /** The parameters of a benchmark. */
 export type Bench = { services: Services; progress(message: string): void }
 
-/** The services from the environment, or the names of the missing variables. */
+/** Returns the services from the environment, or the names of the missing variables. */
 export function findServices(env: Record<string, string | undefined>): Services | string[] {
   const databaseUrl = env.TEST_DATABASE_URL || env.DATABASE_URL
   const redisUrl = env.TEST_REDIS_URL || env.REDIS_URL
@@ -22,7 +22,7 @@ export function findServices(env: Record<string, string | undefined>): Services 
   ]
 }
 
-/** Runs one command on a connection of its own. */
+/** Runs one SQL command on a new connection. */
 export async function execute(server: string, command: string): Promise<void> {
   const client = new pg.Client(server)
   await client.connect()

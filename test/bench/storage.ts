@@ -1,5 +1,5 @@
-// Bytes a turn on disk, by table: of the rows and of the indexes, after turns with their terms and vectors were written as
-// the server writes them. docs/scale.md computes the size of larger databases from them.
+// Bytes per turn on disk, by table, for the rows and for the indexes. The turns, with their terms and vectors, are
+// written as the server writes them. docs/scale.md computes the size of larger databases from these figures.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -13,7 +13,7 @@ const CONVERSATIONS = 100
 const TURNS = 200
 const BATCH = 20
 const viewer = { tenant: 'default', actor: 'ada' }
-/** Tables below this share of the bytes are printed together. */
+/** Tables with a smaller share of the bytes are not printed, and count only in the sum. */
 const MIN_SHARE = 0.01
 
 export async function storage({ services: { databaseUrl, redisUrl }, progress }: Bench): Promise<Report> {
@@ -58,12 +58,12 @@ export async function storage({ services: { databaseUrl, redisUrl }, progress }:
         ours: ours / count,
         theirs: bytes / count,
         against: 'the text alone',
-        unit: 'bytes a turn',
+        unit: 'bytes per turn',
         better: 'smaller' as const,
         target: null,
       })
       return {
-        title: 'storage: bytes a turn on disk',
+        title: 'storage: bytes per turn on disk',
         figures: [
           figure('all tables and indexes', total),
           ...large.map((each) => figure(each.name, each.rows + each.indexes)),
@@ -73,7 +73,7 @@ export async function storage({ services: { databaseUrl, redisUrl }, progress }:
             + `vectors of the embedder ${deps.embedder.name}. Tables below ${MIN_SHARE * 100} % are in the sum only.`,
           ...large.map(
             ({ name, rows: own, indexes }) =>
-              `${name}: rows ${format(own / count)}, indexes ${format(indexes / count)} bytes a turn.`,
+              `${name}: rows ${format(own / count)}, indexes ${format(indexes / count)} bytes per turn.`,
           ),
         ],
       }

@@ -1,5 +1,5 @@
-// The embedder that is given to both sides: the sum of a random direction for each word. The same text always has the
-// same vector, and texts that share words are close to each other.
+// The embedder that both sides use. A vector is the sum of a random direction for each word, so equal texts have equal
+// vectors, and texts that share words are close to each other.
 
 import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
 

@@ -21,10 +21,10 @@ const SPREAD = 0.04
 const CONVERSATIONS = 100
 const TURNS = 1_000
 const TOTAL = CONVERSATIONS * TURNS
-/** Queries whose results are compared with those of an exact search. */
+/** Number of queries whose results are compared with those of an exact search. */
 const QUERIES = 200
 const ROUNDS = 5
-/** Timed queries per round. */
+/** Number of timed queries per round. */
 const TIMED = 20
 const K = 10
 const BATCH = 500

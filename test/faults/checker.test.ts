@@ -8,7 +8,7 @@ type History = { appends: Append[]; stream: Stream; read: Read; subscription: Su
 
 const C = 'conv_1'
 
-/** Ada joins, writes a turn for all, one for Bob only, and a streaming turn; a refused and a lost append follow. */
+/** Ada joins and writes a turn for all, one for Bob only, and a streaming turn. A refused and a lost append follow. */
 function correct(): History {
   const turn = (n: number, text: string, invokedAt: number): Append => ({
     type: 'append',
@@ -113,10 +113,10 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
   ],
   [
     'R1 acknowledged appends are stored',
-    'a turn is at another seq than acknowledged',
+    'a turn has another seq than the acknowledged one',
     ({ appends }) => (appends[4]!.seq = 5),
   ],
-  ['R1 journals are dense, without repeats', 'the journal has a hole', ({ entries }) => entries.splice(4, 1)],
+  ['R1 journals are dense, without repeats', 'the journal has a gap', ({ entries }) => entries.splice(4, 1)],
   [
     'R1 journals are dense, without repeats',
     'a retried append is stored twice',
@@ -142,7 +142,7 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
     'a read contains text that no client sent',
     ({ read }) => Object.assign(read.turns[0]!, { text: 'ghost' }),
   ],
-  ['R3 a seq names one turn', 'a read shows a turn at another seq', ({ read }) => (read.turns[2]!.seq = 5)],
+  ['R3 a seq names one turn', 'a read contains a turn with another seq', ({ read }) => (read.turns[2]!.seq = 5)],
   ['R4 subscribers miss and repeat nothing', 'an event is lost', (history) => events(history, 0).splice(1, 1)],
   ['R4 subscribers miss and repeat nothing', 'the last event is lost', (history) => events(history, 1).pop()],
   [
@@ -172,10 +172,10 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
     'a read lacks a turn acknowledged before it',
     ({ read }) => (read.turns = read.turns.slice(0, 2)),
   ],
-  ['R6 reads contain acknowledged turns', 'a read has a hole', ({ read }) => (read.turns = read.turns.slice(1))],
+  ['R6 reads contain acknowledged turns', 'a read has a gap', ({ read }) => (read.turns = read.turns.slice(1))],
   [
     'R7 readers see only their view',
-    'a read shows a turn whose audience excludes the viewer',
+    'a read contains a turn whose audience excludes the viewer',
     ({ read }) => (read.turns = [...read.turns, { seq: 3, turnId: 'turn_3', text: 'for bob' }]),
   ],
   [
@@ -198,12 +198,12 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
   ],
   [
     'R8 seen turns do not disappear',
-    'a turn that was read is gone',
+    'a turn that was read no longer exists',
     ({ read }) => (read.turns = [...read.turns, { seq: 7, turnId: 'turn_7', text: 'lost' }]),
   ],
   [
     'R8 seen turns do not disappear',
-    'text that was read is retracted',
+    'text that was read no longer exists',
     ({ entries, stream }) => {
       stream.end = 'aborted'
       stream.acknowledged = 0
@@ -233,7 +233,7 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
 describe('the checker of histories', () => {
   test('accepts a correct history', () => void expect(check(correct())).toEqual([]))
 
-  test('accepts an append without an answer that was stored', () => {
+  test('accepts a stored append that was not acknowledged', () => {
     const history = correct()
     const stored = { seq: 7, turnId: 'turn_7', text: 'lost', clientId: 'client-9' }
     history.entries.push({ ...history.entries[5]!, ...stored })

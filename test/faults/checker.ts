@@ -1,5 +1,5 @@
-// Checks a history in the manner of Jepsen: each rule takes the operations of all clients and the final journals, and
-// returns the violations of a guarantee. Pure. checker.test.ts plants a violation of each rule.
+// Checks a history as Jepsen does: each rule reads the operations of all clients and the final journals, and returns
+// the violations of a guarantee. Pure. checker.test.ts plants a violation of each rule.
 
 import { isVisible, type Append, type Entry, type Journals, type Operation, type Read } from './history.ts'
 import type { Stream, Subscription } from './history.ts'
@@ -65,7 +65,7 @@ const journalIsDense: Rule = ({ journals }) =>
   [...journals].flatMap(([conversation, entries]) => {
     const holes = entries
       .filter(({ seq }, at) => seq !== at + 1)
-      .map(({ seq }) => `${conversation}: hole before ${seq}`)
+      .map(({ seq }) => `${conversation}: gap before ${seq}`)
     const created = new Set<string>()
     const repeated = entries
       .filter(({ kind, actor, clientId, text }) => {
@@ -95,7 +95,7 @@ const storedWasSent: Rule = ({ appends, turns, appendOf, streamOf, streams }) =>
   })
 }
 
-/** Calls `look` with every turn that a reader or subscriber was shown. */
+/** Calls `look` with every turn that a reader or subscriber received. */
 function seenTurns(
   { reads, subscriptions }: Known,
   look: (seen: { viewer: string; conversation: string; seq: number | null; turnId: string; text: string }) => string[],
@@ -153,7 +153,7 @@ const noDeltaIsLost: Rule = ({ subscriptions, turns }) =>
         if (event.type === 'TurnDelta' && event.seq === null) {
           const text = joined.get(event.turnId) ?? ''
           joined.set(event.turnId, text.slice(0, event.start) + event.text)
-          if (event.start > text.length) return [`${name}: hole before ${event.start} in ${event.turnId}`]
+          if (event.start > text.length) return [`${name}: gap before ${event.start} in ${event.turnId}`]
           return event.end === event.start + event.text.length ? [] : [`${name}: wrong range in ${event.turnId}`]
         }
         if (event.seq === null || !event.turn) return []
@@ -166,7 +166,7 @@ const noDeltaIsLost: Rule = ({ subscriptions, turns }) =>
     }),
   )
 
-/** R5: an append acknowledged before another one of the conversation was sent has the smaller seq. */
+/** R5: an append that was acknowledged before another append to the conversation was sent has the smaller seq. */
 const orderIsRealTime: Rule = ({ appends, streams }) => {
   const done = [...appends, ...streams].filter(({ outcome }) => outcome === 'ok')
   const ended = done.toSorted((a, b) => a.endedAt! - b.endedAt!)
@@ -211,7 +211,7 @@ const viewsAreKept: Rule = (known) =>
 /** R8: a turn that was seen still exists at the end; the text of a streaming turn has only grown. */
 const nothingDisappears: Rule = (known) =>
   seenTurns(known, ({ viewer, turnId, text }) =>
-    known.turns.get(turnId)?.text?.startsWith(text) ? [] : [`${turnId}, which ${viewer} saw, has gone or changed`],
+    known.turns.get(turnId)?.text?.startsWith(text) ? [] : [`${turnId}, which ${viewer} saw, is missing or has changed`],
   )
 
 /** R9: a streaming turn ends, keeps its acknowledged text, and is complete if its commit was acknowledged. */
@@ -221,8 +221,8 @@ const streamsEnd: Rule = ({ streams, turns }) => [
     .filter(({ outcome, turnId }) => outcome === 'ok' && turns.has(turnId!))
     .flatMap(({ turnId, acknowledged, end, text: sent }) => {
       const { text, status } = turns.get(turnId!)!
-      if (text!.length < acknowledged) return [`${turnId} lost text: ${text!.length} of ${acknowledged} units are left`]
-      if (end === 'committed' && status !== 'COMMITTED') return [`${turnId} was committed, and is ${status}`]
+      if (text!.length < acknowledged) return [`${turnId} lost text: ${text!.length} of ${acknowledged} UTF-16 units are stored`]
+      if (end === 'committed' && status !== 'COMMITTED') return [`${turnId} was committed, but is ${status}`]
       return end === 'committed' && text !== sent ? [`${turnId} was committed without all of its text`] : []
     }),
 ]

@@ -1,5 +1,5 @@
-// The clients of a run, which record their requests and the answers: writers and streaming writers that repeat
-// unanswered calls, readers of history, and subscribers by WebSocket and by Server-Sent Events that resume.
+// The clients of a run, which record their requests and the answers: writers and streaming writers, which repeat
+// unanswered calls; readers of history; and subscribers over WebSocket and Server-Sent Events, which resume.
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +14,7 @@ export const ACTORS = ['ada', 'bob', 'cleo', 'dan']
 /** Time after which a client considers a request unanswered, ms. */
 const REQUEST_MS = 5_000
 
-/** A random text without digits, in which redaction finds nothing. */
+/** Returns a random text without digits, which redaction leaves unchanged. */
 const word = () => randomUUID().replaceAll(/\d/g, (digit) => 'ghijklmnop'[Number(digit)]!)
 
 export type Conversation = { id: string; tenant: string }
@@ -26,10 +26,10 @@ export type Run = {
   /** The headers, or fields of connection_init, that authenticate the actor. */
   credentials(tenant: string, actor: string): Record<string, string>
   operations: Operation[]
-  /** Whether clients start no more operations. */
+  /** Whether clients must start no further operations. */
   isOver(): boolean
-  /** Whether clients stop repeating unanswered operations, because they do not recover. */
-  isLost(): boolean
+  /** Whether clients must stop repeating unanswered operations, because the time to recover is over. */
+  isPastRecovery(): boolean
 }
 
 /** Sends an operation with one field. Throws unless it is answered without errors. */
@@ -70,7 +70,7 @@ type Answer = { turn?: { id: string; seq: number }; code?: string; message?: str
 
 /**
  * Appends one turn and records it.
- * - `refusable`: the turn expects an older journal, so that it is refused.
+ * - `refusable`: sends an outdated expectedLastSeq, so that the server refuses the turn.
  * - `twice`: a second request with the same clientId is sent at the same time.
  */
 export async function append(
@@ -100,13 +100,14 @@ export async function append(
   const input = { conversationId: conversation.id, turn, ...(refusable && { expectedLastSeq: 1 }) }
   const request = () => send<Answer>(run, conversation, actor, APPEND, { input })
   if (twice) void request().catch(() => {})
-  const answer = await answerTo(request, () => run.isLost() || givesUp())
+  const answer = await answerTo(request, () => run.isPastRecovery() || givesUp())
   operation.endedAt = performance.now()
   if (answer?.turn) Object.assign(operation, { outcome: 'ok', turnId: answer.turn.id, seq: answer.turn.seq })
   else if (answer) operation.outcome = 'failed'
   return operation
 }
 
+/** Appends turns to random conversations until the run is over. */
 export async function write(run: Run): Promise<void> {
   const { random } = run
   while (!run.isOver()) {
@@ -154,7 +155,7 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
   const call = (query: string, input: object) =>
     answerTo(
       () => send<Answer & { end?: number }>(run, conversation, actor, query, { input: { writerToken, ...input } }),
-      run.isLost,
+      run.isPastRecovery,
     )
   const turn = { role: 'ASSISTANT', clientId: operation.clientId }
   const opened = await call(OPEN, { conversationId: conversation.id, turn })
@@ -168,7 +169,7 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
     const start = operation.text.length
     operation.text += text
     const answer = await call(DELTA, { turnId, text, start })
-    if (answer?.end === undefined) return // Its lease expired during a fault.
+    if (answer?.end === undefined) return // The lease of the turn expired during a fault.
     operation.acknowledged = answer.end
     await sleep(random.below(30))
   }
@@ -178,6 +179,7 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
   if (ended?.turn) operation.end = aborts ? 'aborted' : 'committed'
 }
 
+/** Writes streaming turns in random conversations until the run is over. */
 export async function writeStreams(run: Run): Promise<void> {
   while (!run.isOver()) {
     await stream(run, run.random.pick(run.conversations))
@@ -190,6 +192,7 @@ const READ = `query ($id: ID!, $last: Int!) {
 }`
 type Page = { turns: { nodes: { id: string; seq: number; text: string }[]; pageInfo: { hasPreviousPage: boolean } } }
 
+/** Reads pages of random conversations until the run is over. */
 export async function read(run: Run): Promise<void> {
   const { random } = run
   while (!run.isOver()) {

@@ -1,5 +1,5 @@
 // The servers under test: processes whose clocks differ, each behind a proxy for its clients, on an embedded database
-// or on a Postgres and a Redis behind proxies of their own. A supervisor starts a process again whenever it has ended.
+// or on a Postgres and a Redis behind proxies of their own. Processes that end are started again.
 
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
@@ -19,11 +19,11 @@ export const PAIR = `check-faults-${createHash('sha256')
   .digest('hex')
   .slice(0, 8)}`
 const PREFIX = 'colloquy_faults_'
-/** Number of processes on Postgres and Redis; the embedded database serves one. */
+/** Number of processes on Postgres and Redis. The embedded database serves one process. */
 const PROCESSES = 4
 /** Seconds after which a silent streaming turn is aborted. */
 export const LEASE_SECONDS = 3
-/** Offsets of the clocks, ms. */
+/** Offsets of the servers' clocks, ms. Each start chooses one at random. */
 const OFFSETS_MS = [0, 300_000, -300_000, 0]
 
 export type Query = <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>
@@ -32,7 +32,7 @@ export type Query = <Row extends object>(sql: string, values?: unknown[]) => Pro
 export type Member = { server: Server; proxy: Proxy; url: string }
 
 export type Services = {
-  /** URLs without a proxy. */
+  /** URLs that bypass the proxies. */
   server: string
   databaseUrl: string
   postgres: Proxy
@@ -47,7 +47,7 @@ export type Cluster = {
   services: Services | null
   /** The reasons why processes ended, except those that a fault ended. */
   exits: string[]
-  /** Starts the process, and repeats until it is ready. */
+  /** Starts the process. Tries again until it is ready. */
   start(member: Member): Promise<void>
   /** Ends all processes, and calls `read` with the database. */
   finish<T>(read: (query: Query) => Promise<T>): Promise<T>
@@ -100,9 +100,9 @@ async function openServices(seconds: number): Promise<Services> {
 
 export type ClusterSettings = {
   store: string
-  /** The length of the run, which determines the size of the disk. */
+  /** Duration of the run, which determines the size of the disk. */
   seconds: number
-  /** Variables of every process. */
+  /** Environment variables of every process. */
   env?: Record<string, string>
   /** SQL that changes the embedded database before the process starts. */
   plant?: string
@@ -126,7 +126,7 @@ export async function openCluster(
       try {
         return await member.server.start()
       } catch {
-        await sleep(500) // Its services may be down.
+        await sleep(500) // Postgres or Redis may be down.
       }
     }
   }

@@ -1,4 +1,5 @@
-// The faults: how each is injected, how long it lasts, and how it is undone. Each restores the cluster at its end.
+// The faults: how each is injected, how long it lasts, and how it is undone. Each fault restores the cluster at its
+// end.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -14,9 +15,9 @@ export type Fault = {
   run(cluster: Cluster, random: Random, seconds: number): Promise<void>
 }
 
-/** Length of most faults, s: at least the first number, less than the second. */
+/** Duration of most faults, s: the minimum, and the maximum (exclusive). */
 const LENGTH_S = [2, 6] as const
-/** Length of the long outage of Redis, s. */
+/** Duration of the long outage of Redis, s. */
 const LONG_OUTAGE_S = 60
 
 const onServer = (name: string, run: (member: Member, random: Random, cluster: Cluster) => Promise<void>): Fault => ({
@@ -111,7 +112,7 @@ async function connected(url: string, use: (client: pg.Client) => Promise<void>)
   }
 }
 
-/** Takes every connection that Postgres allows, then ends those of the servers. */
+/** Opens every connection that Postgres allows, then ends the connections of the servers. */
 async function exhaustConnections({ server, postgres }: Services, ms: number): Promise<void> {
   const taken: pg.Client[] = []
   const take = async () => {
@@ -145,4 +146,5 @@ export const longOutage: Fault = {
   run: (cluster) => pauseRedis(cluster.services!, LONG_OUTAGE_S * 1_000),
 }
 
+/** Returns a random duration of a fault, s. */
 export const lengthOf = (random: Random): number => LENGTH_S[0] + random.below(LENGTH_S[1] - LENGTH_S[0])

@@ -1,5 +1,5 @@
-// The history of a run: the requests of each client, the answers and their times, and the rows that the database had at
-// the end. The checker reads nothing else. Times are those of one monotonic clock, ms.
+// The history of a run: the requests of each client, the answers, their times, and the database rows at the end. The
+// checker reads nothing else. Times are readings of one monotonic clock, ms.
 
 /** A turn that a client appended. */
 export type Append = {
@@ -9,7 +9,7 @@ export type Append = {
   /** Unique in the run. */
   text: string
   clientId: string
-  /** The actors besides the author that may see the turn; null for all. */
+  /** The actors besides the author who may see the turn; null for all. */
   audience: readonly string[] | null
   invokedAt: number
   endedAt: number | null
@@ -24,7 +24,7 @@ export type Stream = Omit<Append, 'type' | 'audience'> & {
   type: 'stream'
   /** Length of the acknowledged part of `text`, which also contains text that the client sent without an answer. */
   acknowledged: number
-  /** `committed` or `aborted` if an answer said so; `unknown` otherwise. */
+  /** How the turn ended according to an answer; `unknown` if no answer arrived. */
   end: 'committed' | 'aborted' | 'unknown'
 }
 

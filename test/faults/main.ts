@@ -1,9 +1,9 @@
 // `npm run check:faults [-- --seconds 600] [--seed N] [--store embedded|postgres] [--planted [words]]`: loads servers
-// of this checkout while it injects faults, and checks the answers to clients against the guarantees. On Postgres and
-// Redis it needs the variable SERVICES, which names a script that starts a pair of them and sends them signals; the
-// embedded database serves one process and gets half of the time. Prints the faults, the operations, the rules and the
-// violations. Fails on any violation. `--planted` instead plants the bugs whose names contain `words` in the embedded
-// database, one after another, and fails unless each is found.
+// of this checkout while it injects faults, and checks the answers to clients against the guarantees. A run on Postgres
+// and Redis needs the variable SERVICES, which names a script that starts the two services and sends them signals. The
+// run on the embedded database has one process and takes half of the time. Prints the faults, the operations, the rules
+// and the violations. Fails on any violation. `--planted` instead plants the bugs whose names contain `words` in the
+// embedded database, one after another, and fails unless each is found.
 
 import { parseArgs } from 'node:util'
 import { median, table } from '../bench/figures.ts'
@@ -58,7 +58,7 @@ const ruleRows = ({ store, violations }: Report): string[][] =>
 
 function print(reports: readonly Report[]): void {
   const rows = (of: (report: Report) => string[][]) => reports.flatMap(of)
-  const faultHeader = ['store', 'fault', 'times', 'acknowledged, median ms', 'delivered, median ms', 'worst ms']
+  const faultHeader = ['store', 'fault', 'times', 'acknowledged, median ms', 'delivered, median ms', 'maximum ms']
   console.log(['', ...table(faultHeader, rows(faultRows), isNumber)].join('\n'))
   const operationHeader = ['store', 'operation', 'acknowledged', 'refused', 'unknown']
   console.log(['', ...table(operationHeader, rows(operationRows), isNumber)].join('\n'))
@@ -93,7 +93,7 @@ const env = {
 }
 const credentials = (tenant: string, actor: string) => ({ authorization: `Bearer ${tokens.get(`${tenant} ${actor}`)}` })
 
-/** Length of the run for each planted bug, s. */
+/** Duration of the run for each planted bug, s. */
 const PLANTED_SECONDS = 5
 
 async function findPlanted(): Promise<boolean> {
@@ -114,7 +114,7 @@ async function findPlanted(): Promise<boolean> {
   return found > 0 && found === rows.length
 }
 
-/** Runs on each store. Returns whether there was no violation. */
+/** Runs on each store. Returns true if there was no violation. */
 async function run(): Promise<boolean> {
   const reports: Report[] = []
   const runOn = async (store: string, length: number) => {

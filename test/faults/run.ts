@@ -1,5 +1,5 @@
-// A run: clients load the servers while faults are injected, then everything is healed, and the checker and a second
-// check in SQL judge the history.
+// A run: clients load the servers while faults are injected. After the last fault has been undone, the checker and a
+// second check in SQL examine the history.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom, type Random } from '../attacks/random.ts'
@@ -15,11 +15,11 @@ const CONVERSATIONS_PER_TENANT = 2
 const WRITERS = 6
 const STREAM_WRITERS = 4
 const READERS = 2
-/** Subscribers of each conversation, half of them by WebSocket and half by Server-Sent Events. */
+/** Number of subscribers of each conversation, half of them over WebSocket and half over Server-Sent Events. */
 const SUBSCRIBERS = 4
 /** Default of `recoveryMs`. */
 const RECOVERY_MS = 60_000
-/** Length from which a run includes the long outage of Redis, s. */
+/** Minimum duration of a run that includes the long outage of Redis, s. */
 const LONG_RUN_S = 300
 
 /**
@@ -47,7 +47,7 @@ async function createConversations(run: Pick<Run, 'members' | 'random' | 'creden
   const conversations: Conversation[] = []
   for (const tenant of TENANTS) {
     for (let n = 0; n < CONVERSATIONS_PER_TENANT; n++) {
-      // Without compaction, which would take processor time from the clients.
+      // Compaction is off, because it would take processor time from the clients.
       const input = { participants: ACTORS.map((actor) => ({ actor })), compaction: { strategy: 'NEVER' } }
       const create = () => send<{ conversation: { id: string } }>(run, { tenant }, ACTORS[0]!, CREATE, { input })
       // A connection to an earlier server with the same port may still be in fetch's pool. It fails once.
@@ -58,7 +58,7 @@ async function createConversations(run: Pick<Run, 'members' | 'random' | 'creden
   return conversations
 }
 
-/** Appends a turn to each conversation. Returns the times until all were acknowledged, and all subscribers had them. */
+/** Appends a turn to each conversation. Returns the times until all turns were acknowledged and delivered, ms. */
 async function recover(run: Run, subscribers: readonly Subscriber[], recoveryMs: number) {
   const startedAt = performance.now()
   const isLate = () => performance.now() - startedAt > recoveryMs
@@ -77,7 +77,7 @@ async function recover(run: Run, subscribers: readonly Subscriber[], recoveryMs:
   return { acknowledgedMs, deliveredMs: isDelivered() ? performance.now() - startedAt : Infinity }
 }
 
-/** The faults in random order, each as often as every other, endlessly. */
+/** Yields the faults in random order without end, each equally often. */
 function* shuffled(faults: readonly Fault[], random: Random): Generator<Fault, never> {
   for (;;) {
     const left = [...faults]
@@ -91,7 +91,7 @@ async function injectFaults(
   subscribers: readonly Subscriber[],
   { seconds, seed, log, recoveryMs = RECOVERY_MS }: Settings,
 ) {
-  // A random source of its own: the number of the clients' random choices depends on the time that requests take.
+  // Not the clients' random source, because the number of their random choices depends on the duration of requests.
   const random = createRandom(seed)
   const end = performance.now() + seconds * 1_000
   const all = shuffled(faultsOf(cluster), random)
@@ -123,8 +123,8 @@ async function injectFaults(
 const JOURNALS = `SELECT e.conversation_id AS conversation, e.seq, e.kind::text, e.turn_id AS "turnId", t.text,
     t.status::text, t.actor, t.audience, t.client_id AS "clientId"
   FROM entry e LEFT JOIN turn t ON t.id = e.turn_id ORDER BY 1, 2`
-/** The second check, which is independent of the checker. */
-const WITNESS = `SELECT conversation_id || ': ' || count(*) || ' entries, last seq ' || max(seq) AS detail
+/** The second check, in SQL. It shares no code with the checker. */
+const COUNT_CHECK = `SELECT conversation_id || ': ' || count(*) || ' entries, last seq ' || max(seq) AS detail
     FROM entry GROUP BY conversation_id HAVING count(*) <> max(seq)
   UNION ALL SELECT j.conversation_id || ': the journal ends at ' || last_seq FROM journal j
     WHERE last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)
@@ -143,7 +143,7 @@ async function readJournals(query: Query): Promise<Journals> {
   return journals
 }
 
-/** Waits until every subscriber has the last entry of its view, and another 0.5 s for entries that arrive twice. */
+/** Waits until every subscriber has received the last entry, and another 0.5 s for entries that arrive twice. */
 async function catchUp(subscribers: readonly Subscriber[], expected: ReadonlyMap<string, number>, recoveryMs: number) {
   const end = performance.now() + recoveryMs
   const isBehind = ({ subscription, last }: Subscriber) => last() < (expected.get(subscription.conversation) ?? 0)
@@ -157,7 +157,7 @@ export type Settings = {
   /** Seed of the faults and of the clients' random choices. */
   seed: number
   log: (line: string) => void
-  /** Variables of the servers. */
+  /** Environment variables of the servers. */
   env?: Record<string, string>
   credentials: Run['credentials']
   /** Time within which writers and subscribers must work again after a fault, ms. */
@@ -180,7 +180,7 @@ export async function runFaults(settings: Settings): Promise<Report> {
       conversations,
       operations: [],
       isOver: () => overAt < Infinity,
-      isLost: () => performance.now() - overAt > recoveryMs,
+      isPastRecovery: () => performance.now() - overAt > recoveryMs,
     }
     const subscribers = conversations.flatMap((conversation) =>
       Array.from({ length: SUBSCRIBERS }, (_, n) =>
@@ -197,14 +197,14 @@ export async function runFaults(settings: Settings): Promise<Report> {
     const injected = await injectFaults(run, cluster, subscribers, settings)
     overAt = performance.now()
     await Promise.all(clients)
-    await sleep((LEASE_SECONDS + 6) * 1_000) // Abandoned turns are aborted.
-    // The last turn of each conversation is in every view.
+    await sleep((LEASE_SECONDS + 6) * 1_000) // The server aborts abandoned turns.
+    // The last turn of each conversation has no audience, so it is in every view.
     const last = await Promise.all(conversations.map((conversation) => append(run, conversation)))
     await catchUp(subscribers, new Map(last.map(({ conversation, seq }) => [conversation, seq ?? 0])), recoveryMs)
     for (const subscriber of subscribers) subscriber.stop()
-    const { journals, witnessed } = await cluster.finish(async (query) => ({
+    const { journals, miscounts } = await cluster.finish(async (query) => ({
       journals: await readJournals(query),
-      witnessed: await query<{ detail: string }>(WITNESS),
+      miscounts: await query<{ detail: string }>(COUNT_CHECK),
     }))
     const { exits, services } = cluster
     return {
@@ -214,7 +214,7 @@ export async function runFaults(settings: Settings): Promise<Report> {
       entries: [...journals.values()].reduce((sum, { length }) => sum + length, 0),
       violations: [
         ...checkHistory(run.operations, journals),
-        ...witnessed.map(({ detail }) => ({ rule: 'SQL counts agree', detail })),
+        ...miscounts.map(({ detail }) => ({ rule: 'SQL counts agree', detail })),
         ...exits.map((reason) => ({ rule: 'no process ends by itself', detail: `ended with ${reason}` })),
         ...injected
           .filter(({ deliveredMs }) => deliveredMs === Infinity)

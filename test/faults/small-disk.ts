@@ -1,5 +1,5 @@
 // A Postgres tablespace on a tmpfs of its own, which a fault can fill: Postgres then gets ENOSPC for tables and
-// indexes, as on a full disk. The write-ahead log is elsewhere. Needs root on the machine that Postgres runs on.
+// indexes, as on a full disk. The write-ahead log is on another disk. Needs root on the machine that Postgres runs on.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readlink, rm, stat, chown } from 'node:fs/promises'
@@ -12,7 +12,7 @@ const run = promisify(execFile)
 export type SmallDisk = {
   /** Name of the tablespace. */
   tablespace: string
-  /** Takes all space. Returns a function that frees it. */
+  /** Fills the disk. Returns a function that frees the space. */
   fill(): Promise<() => Promise<void>>
   /** Drops the tablespace, which must be empty, and unmounts the disk. */
   close(): Promise<void>
@@ -22,7 +22,7 @@ const TABLESPACE = 'small_disk'
 
 /**
  * Creates the tablespace on the server at the URL.
- * @returns null if this process may not mount a disk, with the reason
+ * @returns the disk, or the reason if this process may not mount one
  */
 export async function createSmallDisk(server: string, megabytes: number): Promise<SmallDisk | { reason: string }> {
   const client = new pg.Client(server)

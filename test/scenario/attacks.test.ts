@@ -1,6 +1,6 @@
 // Attacks of `npm run check:attacks` on Postgres or, without it, on the embedded database: twin worlds and random
 // operations in their short form, errors of providers, and GraphiQL. Only the command runs the other attacks, because
-// they take minutes and gigabytes.
+// they take minutes and gigabytes of memory.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -15,7 +15,7 @@ export type Settings = {
   databaseUrl: string
   redisUrl: string
   automatic: AutomaticThresholds
-  /** Whether fact extraction never ends in this process. */
+  /** If true, fact extraction never ends in this process. */
   hangs: boolean
 }
 
@@ -23,7 +23,7 @@ export type Settings = {
 export type Assignment = { tenant: string; turns: { conversationId: string; actor: string; clientId: string }[] }
 
 /** A message to the test: ready, the number of acknowledged turns, or the start of an extraction that never ends. */
-export type WorkerMessage = { is: 'ready' } | { is: 'appended'; count: number } | { is: 'reading' }
+export type WorkerMessage = { is: 'ready' } | { is: 'appended'; count: number } | { is: 'extracting' }
 
 const { hangs, automatic, ...storage } = JSON.parse(process.argv[2]!) as Settings
 const report = (message: WorkerMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
@@ -49,7 +49,7 @@ const { deps } = world
 const dueWork: DueWork = { ...DUE_WORK }
 if (hangs) {
   dueWork.extractNext = async () => {
-    report({ is: 'reading' })
+    report({ is: 'extracting' })
     return new Promise(() => {})
   }
 }

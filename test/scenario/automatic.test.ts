@@ -1,5 +1,5 @@
-// Automatic jobs in several real processes on one Postgres: each run adds exactly the configured number of turns to
-// those of the previous run, even if all processes append turns and run jobs, and some are killed.
+// Automatic jobs in several real processes on one Postgres: each run processes exactly the configured number of new
+// turns, even if all processes append turns and run jobs, and some processes are killed.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -67,7 +67,7 @@ function startWorker(settings: Settings): Worker {
 /** Postgres, if available; other processes cannot connect to the embedded database. */
 const backend = backends.at(-1)!
 
-describe.runIf(backend.name === 'postgres')('automatic jobs in several processes (needs TEST_DATABASE_URL)', () => {
+describe.runIf(backend.name === 'postgres')('with several processes (needs TEST_DATABASE_URL),', () => {
   let site: Site
   let deps: Deps
   let storage: Pick<Settings, 'databaseUrl' | 'redisUrl'>
@@ -108,7 +108,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     }
   }
 
-  test(`each job runs once per threshold when ${PROCESSES} processes append ${TURNS} turns and two are killed`, async () => {
+  test(`each automatic job runs once per threshold although two of ${PROCESSES} processes are killed`, async () => {
     const conversationIds: string[] = []
     while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
     const workers = upTo(PROCESSES).map(() => startWorker({ ...storage, automatic: EVERY, hangs: false }))
@@ -169,12 +169,12 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
       sum(Object.values(users).map(({ profilings }) => profilings)),
       sum(Object.values(users).map(({ reconciliations }) => reconciliations)),
     ]).toEqual([160, 160, 160, 320])
-    // Leaves time for a further sweep, which must find no work.
+    // Leave time for another sweep, which must find no work.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
   }, 300_000)
 
-  test('another process runs the job of a killed process once, and the interrupted run is listed', async () => {
+  test('another process runs the job of a killed process once, and the interrupted job remains listed', async () => {
     const conversationId = await newConversation()
     const turns = (from: number, count: number): Assignment => ({
       tenant: viewer.tenant,
@@ -183,7 +183,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     const interrupted = startWorker({ ...storage, automatic: EVERY, hangs: true })
     await interrupted.received(({ is }) => is === 'ready')
     interrupted.append(turns(0, 10))
-    await interrupted.received(({ is }) => is === 'reading')
+    await interrupted.received(({ is }) => is === 'extracting')
     await interrupted.kill()
     const extractions = async () => (await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions
     expect(await extractions()).toBe(0)

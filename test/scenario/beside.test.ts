@@ -1,5 +1,5 @@
 // The same three programs, written with the client of the package and with a bare client of graphql-ws: both versions
-// must give the same results, and docs/client.md shows the number of lines of each.
+// must have the same results, and docs/client.md contains the number of lines of each version.
 
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

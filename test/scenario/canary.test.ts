@@ -1,7 +1,7 @@
 // Markers in every text argument of every operation, in tokens and in the answers of providers must not appear in the
-// log, in metrics or in jobs; on Redis, only in the deltas of turns without an audience. The operations are generated
-// from the schema, and run on real server processes at LOG_LEVEL=trace: once with working providers, once with
-// providers that fail and quote the request.
+// log, in metrics or in jobs. On Redis, they may appear only in the deltas of turns without an audience. The operations
+// are generated from the schema, and run on real server processes at LOG_LEVEL=trace: once with working providers, once
+// with providers that fail and quote the request.
 
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -60,7 +60,7 @@ async function startQuotingProvider(): Promise<{ url: string; server: Server; re
     request.setEncoding('utf8').on('data', (part: string) => (body += part))
     request.on('end', () => {
       const quoted = `${request.headers.authorization} sent ${body}`
-      // At first only transient errors, because the process does not start with an embedder that refuses a test.
+      // The first errors are transient, because the process does not start if the embedder refuses its test request.
       const statuses = count < 5 ? [503] : [400, 401, 422, 500, 200, 200, 0]
       const status = statuses[count++ % statuses.length]!
       if (status === 0) return void request.socket.destroy()
@@ -75,7 +75,7 @@ async function startQuotingProvider(): Promise<{ url: string; server: Server; re
   return { url: `http://127.0.0.1:${port}/v1`, server, requests: () => count }
 }
 
-/** The calls of a field to send. Operations that need new objects for each call are called once, except with LONG=2. */
+/** The calls of a field to send. Operations that need new objects are called once, except with LONG=2. */
 function sampleOf(field: RootField): string[][] {
   const choices = choicesOf(field)
   return ENDING.has(field.name) && !isExhaustive ? choices.slice(0, 1) : choices
@@ -94,8 +94,8 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
     tokens.push(token)
     return key.id
   }
-  /** Waits until the erasure of a user has ended, because it reaches new turns too. */
-  async function erased(erasureId: string | undefined): Promise<void> {
+  /** Waits until the erasure of a user has ended, because it also erases turns that are appended meanwhile. */
+  async function untilErased(erasureId: string | undefined): Promise<void> {
     const query = 'query ($id: ID!) { erasure(id: $id) { receipt { completedAt } } }'
     const hasEnded = async () => {
       const { body } = await post(server, query, { id: erasureId }, HEADERS)
@@ -130,7 +130,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
       const variables = field.variables(chosen, valuesOf(schema, field, ids, TEXT, WRITER_TOKEN))
       const { body } = await post(server, field.query, variables, HEADERS)
       if (isSuccess(schema, field, body)) succeeded.add(field.name)
-      if (field.name === 'Mutation.eraseUser') await erased(body.data?.eraseUser?.EraseUserPayload_erasure?.id)
+      if (field.name === 'Mutation.eraseUser') await untilErased(body.data?.eraseUser?.EraseUserPayload_erasure?.id)
     }
   }
   // Background work may have delayed a call or changed its objects, and some calls succeed only with arguments that
@@ -175,7 +175,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
   return { succeeded, tokens }
 }
 
-/** Sends requests that no handler understands. */
+/** Sends malformed requests. */
 async function sendGarbage({ url }: DrivenServer): Promise<void> {
   const requests: [string, RequestInit][] = [
     [`/${TEXT}?token=${TOKEN}`, {}],
@@ -274,7 +274,7 @@ describe.runIf(isLong).each(backends)('no marker appears on $name,', { timeout: 
     undo.push(() => server.stop())
     const { tokens } = await drive(server)
     expect(provider.requests()).toBeGreaterThan(20)
-    // Checks that failures were logged.
+    // Failures must have been logged.
     expect(server.output()).toContain('could not')
     await check(server, tokens)
   })

@@ -7,7 +7,7 @@ import { isLong } from '../support/long.ts'
 
 const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
 
-/** Runs the command. Returns what it printed, and expects that it found no violation. */
+/** Runs the command, and expects that it finds no violation. Returns its output. */
 async function check(...args: string[]): Promise<string> {
   const child = spawn(process.execPath, ['--import', 'tsx', 'test/answers/main.ts', ...args], {
     cwd: new URL('../..', import.meta.url),

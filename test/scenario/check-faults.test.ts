@@ -7,7 +7,7 @@ import { isExhaustive, isLong } from '../support/long.ts'
 
 const root = new URL('../..', import.meta.url)
 
-/** Runs the command. Returns what it printed, and expects that it found no violation. */
+/** Runs the command, and expects that it finds no violation. Returns its output. */
 async function check(...args: string[]): Promise<string> {
   const child = spawn(process.execPath, ['--import', 'tsx', 'test/faults/main.ts', ...args], {
     cwd: root,
@@ -35,7 +35,7 @@ describe.runIf(isLong)('npm run check:faults', () => {
     300_000,
   )
 
-  // Not registered otherwise, because CI accepts no skipped test.
+  // Without LONG=2 the test is not registered, rather than skipped, because CI accepts no skipped test.
   if (isExhaustive) {
     it('finds a planted bug', async () => {
       expect(await check('--planted', 'audience')).toContain('1 of 1 planted bugs found')

@@ -1,5 +1,5 @@
-// The package's own client while its server is killed and restarted: followers on both transports, a live transcript, and
-// writers in the middle of their deltas. Each entry must arrive once, and each word must be written once.
+// The package's own client while its server is killed and restarted: followers on both transports, a live transcript,
+// and writers in the middle of their deltas. Each entry must arrive once, and each word must be written once.
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,21 +33,21 @@ async function startServer({ name, open }: Backend): Promise<Server> {
   return server
 }
 
-/** Follows with the client. Returns what it has received. */
+/** Follows the conversation with the client. Returns the received events, which are updated as more arrive. */
 function follow(client: Client, id: string) {
   const received = newReceived()
   const controller = new AbortController()
   closing.push(() => controller.abort(), client.close)
   const events = client.conversation(id).follow({ afterSeq: 0, signal: controller.signal })
-  const failed = (async (all: AsyncIterable<FollowedEvent>) => {
+  const ended = (async (all: AsyncIterable<FollowedEvent>) => {
     for await (const event of all) record(received, event)
   })(events)
-  failed.catch((error: unknown) => console.error(error))
+  ended.catch((error: unknown) => console.error(error))
   return received
 }
 
 describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
-  it('loses and repeats nothing while its server is killed, and neither do its writers', async () => {
+  it('receives each entry and writes each word exactly once while its server is killed', async () => {
     const server = await startServer(backend)
     const id = await createConversation(server, ['ada', 'bob', 'eve'])
     const address = `http://${server.url}`

@@ -1,5 +1,5 @@
 // `npm run demo`, offline: its output is in order, its claims are true, and it shows the approval, the lost connection,
-// and what each participant saw.
+// and the turns that each participant saw.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { run, type ScriptResult } from '../demo/server.ts'

@@ -91,7 +91,7 @@ export async function post(
   return { status: response.status, body: JSON.parse(text), text }
 }
 
-/** The ids of a conversation, and of objects of each kind in it. */
+/** The ids of a conversation and of an object of each kind; '' if there is none. `open`: a streaming turn. */
 export type Ids = {
   conversation: string
   key: string
@@ -156,8 +156,8 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
 }
 
 /**
- * Returns the leaves to send besides the required ones, for each operation of a field: first those of a plain call,
- * then these with each further leaf.
+ * Returns the optional leaves to send in each operation of a field: first the leaves of a plain call, then for each
+ * other leaf the leaves of a plain call and this leaf.
  */
 export function choicesOf({ leaves }: RootField): string[][] {
   const plain = leaves
@@ -214,7 +214,7 @@ export async function createObjects(
   const { turn } = await run('appendTurn', { conversationId, turn: { role: 'USER', content, audience } }, 'turn { id }')
   await run('appendTurn', { conversationId, turn: { role: 'USER', content: `${text} again`, audience } }, 'turn { id }')
   await run('claimTurn', { turnId: turn.id, claimToken: writerToken }, 'claim { scope }')
-  // An equal fact would be a duplicate.
+  // The key makes the fact unique; an equal fact would be skipped as a duplicate.
   const facts = [{ subject: 'ann', predicate: 'knows', object: `${text} ${key}`, sourceTurnId: turn.id as string }]
   const recorded = await run('recordFacts', { conversationId, userId: 'ann', facts }, 'facts { id }')
   const { turn: open } = await run(
@@ -251,7 +251,7 @@ export async function createObjects(
     fact: recorded.facts[0].id,
     summary: '',
     run: waiting.id,
-    // The agent does not see a private turn, and then calls no tool.
+    // The agent does not see a private turn, so it calls no tool.
     approval: asking.approvals.nodes[0]?.id ?? '',
   }
 }

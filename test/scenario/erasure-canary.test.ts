@@ -1,6 +1,6 @@
-// A canary that was planted everywhere is gone after eraseTurn, eraseUser and deleteConversation: from Redis, from every
-// log line, from the database, and from the memory of another server process, which has served it to subscribers,
-// searches and contexts. The memory is searched by a heap snapshot, and buffers by the inspector.
+// After eraseTurn, eraseUser and deleteConversation, a canary that was planted everywhere is no longer in Redis, in any
+// log line, in the database, or in the memory of another server process, which has served it to subscribers, searches
+// and contexts. A heap snapshot shows the strings in memory, and the inspector the buffers.
 
 import { createClient as createWsClient, type Client } from 'graphql-ws'
 import { createClient as createRedisClient } from 'redis'
@@ -20,7 +20,7 @@ const TENANT = `erased-${Math.random().toString(36).slice(2)}`
 const INTEGRITY_KEY = 'a key of this test, of 32 characters'
 const WRITER_TOKEN = 'a writer token of this test'
 const HEADERS = { 'x-tenant': TENANT, 'x-actor': 'ann' }
-/** Time in which every trace must be gone, ms. */
+/** Maximum time until every trace is deleted, ms. */
 const GONE_MS = 90_000
 /** Interval of the searches of the memory, ms. One search takes 10 s of processor time. */
 const SEARCH_MS = 15_000
@@ -41,7 +41,7 @@ async function ask(server: DrivenServer, query: string, variables: object = {}, 
   return body.data
 }
 
-/** A conversation with the canary in the content of a user and in everything made from it. */
+/** Creates a conversation with the canary in its title and metadata, and in the user's name and turns. */
 async function plant(server: DrivenServer, canary: string, user: string) {
   const text = (what: string) => `${canary} ${what}. I live in Oslo and I like ${canary} tea.`
   const { conversation } = await run(
@@ -73,7 +73,7 @@ async function plant(server: DrivenServer, canary: string, user: string) {
   return { conversationId, turnId: newest.id as string, parts, text }
 }
 
-/** Further turns, facts, summaries and profiles with the canary. Returns the ids of all turns. */
+/** Creates facts, summaries and a profile with the canary and, unless `onlyOneTurn`, further turns. */
 async function derive(
   server: DrivenServer,
   { conversationId, turnId, parts, text }: Awaited<ReturnType<typeof plant>>,
@@ -261,7 +261,7 @@ describe.skipIf(!isLong || !postgres)(
       await expect.poll(tables, { timeout: GONE_MS, interval: 1_000 }).toEqual([])
       expect(await keysOnRedis()).toEqual([])
       expect(logged()).toEqual([])
-      // Finding the key shows that the search works.
+      // The key must be found, which shows that the search works.
       const found = async () => Object.entries(await inspector.search([...ALL, INTEGRITY_KEY]))
       await expect
         .poll(found, { timeout: GONE_MS, interval: SEARCH_MS })
@@ -275,7 +275,7 @@ describe.skipIf(!isLong || !postgres)(
       for (let call = 0; call < 3; call++) await ask(other, append, {}, user)
     }
 
-    /** A conversation in which only one turn contains the canary. */
+    /** Creates a conversation in which only one turn contains the canary. */
     async function plantTurn(canary: string, user: string) {
       const participants = [{ actor: 'ann' }, { actor: 'bob' }, { actor: user }]
       const { conversation } = await run(writing, 'createConversation', { participants }, 'conversation { id }', user)

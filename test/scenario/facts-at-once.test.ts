@@ -1,4 +1,4 @@
-// Runs all writers of facts concurrently, about two users in a few conversations, on a database with real locks.
+// Runs all verbs that write facts concurrently, about two users in a few conversations, on a database with real locks.
 // Expects no deadlock, and no cycle or missing fact in the chains of superseded facts.
 
 import { sql } from '../support/sql.ts'
@@ -30,7 +30,7 @@ const shuffled = <T>(all: readonly T[]) =>
     .sort(([a], [b]) => a - b)
     .map(([, each]) => each)
 
-/** Whether other callers may cause the error, because they delete, edit and append all the time. */
+/** Whether concurrent calls, which delete, edit and append, may cause the error. */
 const isExpected = (error: unknown) =>
   error instanceof NotFound || error instanceof Conflict || error instanceof InvalidInput
 

@@ -46,7 +46,7 @@ async function expectAllStored(site: Site, conversationId: string, acknowledged:
 }
 
 describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
-  'processes on one Postgres and Redis (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
+  'on one Postgres and Redis (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
   () => {
     test('readers in three processes receive the turns of 64 writers once and in one order', async () => {
       const site = await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
@@ -76,7 +76,7 @@ describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
   },
 )
 
-describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts and signals servers)', () => {
+describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts and signals services)', () => {
   /** Starts writers that append until `stop`. Returns the turns acknowledged to them. */
   function write(to: Server[], conversationId: string, count: number) {
     const acknowledged: Acknowledged[] = []
@@ -132,7 +132,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     expect(writers.acknowledged.length).toBeGreaterThan(100)
   }, 120_000)
 
-  test('every acknowledged turn exists after Postgres and a server were killed during appends', async () => {
+  test('every acknowledged turn is stored although Postgres and a server are killed during appends', async () => {
     const { server, redisUrl } = await startServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]

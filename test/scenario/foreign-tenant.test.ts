@@ -62,7 +62,7 @@ const operations: Record<string, Operation> = {
   retractFact: (deps, viewer, { factId }) => retractFact(deps, viewer, { factId }),
 }
 
-/** Row-level security, or only the explicit conditions of the statements: each must keep tenants apart. */
+/** With row-level security, and with only the explicit conditions of the statements: each must isolate tenants. */
 const variants = backends.flatMap((backend) =>
   ['with policies', 'without policies'].map((policies) => ({ backend, policies, name: backend.name })),
 )
@@ -81,7 +81,7 @@ describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
     })
 
   /** Creates a conversation in which "bob" was never addressed, with an open turn and a fact. */
-  async function converse(tenant: Tenant): Promise<Ids> {
+  async function createObjects(tenant: Tenant): Promise<Ids> {
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id: turnId } = await tenant.append(conversationId, 'ann', 'I like tea.')
     const { turn: open } = await openTurn(world.deps, tenant.as('ann'), {
@@ -98,7 +98,7 @@ describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
     'of another tenant are unknown to %s, which writes and locks no row',
     async (_, operation) => {
       const [tenant, stranger] = [world.tenant(), world.tenant()]
-      const ids = await converse(tenant)
+      const ids = await createObjects(tenant)
       const before = await rowsOf(world.deps.pool)
       await expect(operation(world.deps, stranger.as('ann'), ids)).rejects.toThrow(NotFound)
       expect(await rowsOf(world.deps.pool)).toEqual(before)
@@ -107,7 +107,7 @@ describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
 
   it('of actors in the audience of a rejected call are not marked as addressed', async () => {
     const tenant = world.tenant()
-    const { conversationId } = await converse(tenant)
+    const { conversationId } = await createObjects(tenant)
     const before = await sql(world.deps.pool).query('SELECT * FROM participant WHERE conversation_id = $1', [
       conversationId,
     ])
@@ -121,9 +121,9 @@ describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
     expect(after.rows).toEqual(before.rows)
   })
 
-  it('of another tenant do not let a delta join the waiting deltas of the writer', async () => {
+  it('of another tenant do not add a delta to the queued deltas of the writer', async () => {
     const [tenant, stranger] = [world.tenant(), world.tenant()]
-    const { openId: turnId } = await converse(tenant)
+    const { openId: turnId } = await createObjects(tenant)
     const sent = await Promise.allSettled([
       appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId, text: 'one ' }),
       appendDelta(world.deps, stranger.as('ann'), { writerToken: WRITER, turnId, text: 'forged ' }),
@@ -135,9 +135,9 @@ describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
 
   // The embedded database accepts no second client that could lock a row.
   if (backend.name === 'postgres')
-    it('of another tenant are rejected even while the conversation is locked, and delay no call of its tenant', async () => {
+    it('of another tenant are rejected even while the conversation is locked, and delay no call of the owning tenant', async () => {
       const [tenant, stranger] = [world.tenant(), world.tenant()]
-      const { conversationId } = await converse(tenant)
+      const { conversationId } = await createObjects(tenant)
       const client = new pg.Client(world.url)
       await client.connect()
       await client.query('BEGIN')

@@ -31,10 +31,10 @@ const LIMITS = {
 }
 
 const fields = rootFieldsOf(schema, 3)
-/** Arguments that name an object of a conversation, or a conversation. */
+/** Whether the argument identifies a conversation, or an object of one. */
 const isId = ({ type, name }: Leaf) => type === 'ID' || name === 'conversationKey'
-/** Fields of the three root types without such an argument; the canary in lists shows whether they leak. */
-const namesNothing = (field: RootField) => !field.leaves.some(isId)
+/** Whether no argument of the field identifies an object. A canary in the answer shows that such a field leaks. */
+const takesNoId = (field: RootField) => !field.leaves.some(isId)
 
 /** Verbs of operators, which reach every conversation of their own tenant, whether or not the actor sees it. */
 const OF_OPERATORS = new Set(['Mutation.eraseUser', 'Mutation.pruneConversations', 'Mutation.setLegalHold'])
@@ -61,7 +61,7 @@ const normalized = (text: string, ids: Ids) =>
     .replace(/key-[\w.]+/g, 'KEY')
     .replace(/plain\d+/g, 'plain')
 
-/** Time for which an accepted subscription is read, ms. A refusal ends it at once. */
+/** Time for which an accepted subscription is read, ms. A refused subscription ends at once. */
 const OPEN_MS = 1_500
 
 const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
@@ -126,7 +126,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
     try {
       for await (const part of response.body!) text += Buffer.from(part).toString()
     } catch {
-      // Aborted.
+      // The timer aborted the request.
     }
     clearTimeout(timer)
     return text
@@ -162,7 +162,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
     return JSON.stringify(results)
   }
 
-  /** A digest of every row of the owner's conversation, and of everything that names it. */
+  /** Returns a digest of every row that contains the id of an object of the owner. */
   async function digest(): Promise<string> {
     const { rows: tables } = await sql(server.deps.pool).query<{
       name: string
@@ -194,7 +194,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
   }
 
   const covered = new Set<string>()
-  /** Makes the texts unique, because some must be, such as the names of keys. */
+  /** Number of calls, which makes the texts unique, because some must be, such as the names of keys. */
   let calls = 0
   // Without LONG, the outsider does not use Server-Sent Events, because an accepted subscription is read for a while.
   const cases = Object.keys(strangers)
@@ -207,13 +207,13 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
     const times = { foreign: [] as number[], unknown: [] as number[] }
     let count = 0
     for (const field of fields) {
-      // HTTP answers no subscription.
+      // HTTP without Server-Sent Events supports no subscriptions.
       if (transport === 'HTTP' && field.kind === 'subscription') continue
       if (transport !== 'HTTP' && !isCarried(field)) continue
       if (headers['x-tenant'] === OWNER['x-tenant'] && OF_OPERATORS.has(field.name)) continue
       const all = choicesOf(field)
       const isInteresting = (chosen: string[]) => field.leaves.some((leaf) => isId(leaf) && chosen.at(-1) === leaf.path)
-      // Without a credential, an actor may act as any other of its tenant.
+      // Without authentication, an actor may act as any other actor of its tenant.
       const mayAsk = (chosen: string[]) =>
         headers['x-tenant'] !== OWNER['x-tenant'] || !/(^|\.)(as|actor)$/.test(chosen.at(-1) ?? '')
       // The first choice is the plain call; the others add one argument each.
@@ -234,7 +234,7 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
         covered.add(field.name)
         const name = `${field.name} ${chosen.at(-1) ?? ''}`
         expect(leaks(foreign.answer), `${name}: ${foreign.answer}`).toBe(false)
-        if (!namesNothing(field)) {
+        if (!takesNoId(field)) {
           expect(normalized(foreign.answer, ids), name).toBe(normalized(unknown.answer, missing))
         }
         if (field.kind !== 'subscription') {

@@ -1,14 +1,14 @@
-// The first 100 facts that the rules extract from LoCoMo 26, each judged once by a human reader. The file cannot be
-// shipped (CC BY-NC 4.0), so a fact is identified by its turn and a digest, and described in our own words. A fact is
-// right if the turn states it about that person and for that day, and if it can be understood without the turn. All
-// other facts are wrong, including true but meaningless ones.
+// The first 100 facts that the built-in extractor's rules extract from LoCoMo 26, each judged once by a human reader.
+// The file cannot be shipped (CC BY-NC 4.0), so a fact is identified by its turn and a digest, and described in our own
+// words. A fact is right if the turn states it about that person and for that day, and if it can be understood without
+// the turn. All other facts are wrong, including true but meaningless ones.
 
 export type Judged = [
   turnId: string,
   /** The first 12 digits of the fact's contentHash. */
   digest: string,
   verdict: 'right' | 'wrong',
-  /** Describes the fact, or gives the reason of the verdict. */
+  /** Describes the fact, or explains the verdict. */
   remark: string,
 ]
 

@@ -1,6 +1,7 @@
-// Facts that the rules extract from real conversations. At least 85 of the first 100 facts of LoCoMo 26 are right, as
-// judged by a reader; a rule change that alters these facts needs a new judgement. Questions yield no facts, in any of
-// the three files. The files cannot be shipped (CC BY-NC 4.0), so the tests are skipped without them.
+// Facts that the built-in extractor's rules extract from real conversations. A human reader judged at least 85 of the
+// first 100 facts of LoCoMo 26 as right; a rule change that alters these facts needs a new judgement. Questions yield
+// no facts, in any of the three files. The files cannot be shipped (CC BY-NC 4.0), so without them the tests are
+// skipped.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -35,7 +36,7 @@ const sentencesOf = ({ text }: LocomoTurn) => text.split(/(?<=[.!?])\s+/)
 const isQuestion = (sentence: string) => sentence.endsWith('?')
 
 describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts of LoCoMo 26 (needs ../shared/locomo)', () => {
-  it('are the judged ones, in order, and at least 85 of them are right', async () => {
+  it('equal the judged facts, in order, and at least 85 of them are right', async () => {
     const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((source) => turnOf(source, contentOf(source))))
     const found = facts.slice(0, 100).map((fact) => `${fact.turnId} ${contentHash(fact).slice(0, 12)}`)
     expect(found).toEqual(JUDGED.map(([turnId, digest]) => `${turnId} ${digest}`))

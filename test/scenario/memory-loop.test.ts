@@ -1,5 +1,5 @@
-// An agent answers with recalled text, from which facts are extracted again: no round adds a fact, whether the agent
-// repeats the text, paraphrases it, quotes it, lists it, or pastes it from a context.
+// An agent answers with recalled text, and facts are extracted from its answer: no round adds a fact, whether the agent
+// repeats the text, paraphrases it, quotes it, lists it, or copies it from a context.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../src/domain/context/build.ts'

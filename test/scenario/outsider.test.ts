@@ -1,6 +1,6 @@
 // MEMBERS conversations are hidden from actors who were never participants: every field of Query, Mutation and
-// Subscription must answer as it does for unknown ids in a twin tenant without such a conversation, and must not write
-// or lock a row of the conversation. A new field of these types fails this test until it has a case.
+// Subscription must answer as for unknown ids in a twin tenant without such a conversation, and must not write or lock
+// a row of the conversation. A new field of these types fails this test until it has a case.
 
 import { buildSchema, isInterfaceType, isObjectType, Kind as Syntax, parse, print, type FieldNode } from 'graphql'
 import { readFileSync } from 'node:fs'
@@ -77,7 +77,7 @@ function actingAs(query: string, actor: string): string {
   })
 }
 
-/** Reads come first, because a mutation that succeeds in both tenants changes their answers. */
+/** The cases by field. Reads come first, because a mutation that succeeds in both tenants changes their answers. */
 const cases: Record<string, Case> = {
   'Query.viewer': () => '{ viewer { tenant actor } }',
   'Query.conversation': ({ conversation }) => [
@@ -142,7 +142,7 @@ const cases: Record<string, Case> = {
   ],
   'Mutation.cancelRun': ({ run }) => mutation('cancelRun', `runId: ${text(run)}`),
   'Query.providers': () => '{ providers { name models defaultModel supportsTools } }',
-  // This field reports the progress of all tenants together, so it has no operation here.
+  // No operation, because this field reports the progress of all tenants together.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
     mutation('appendTurn', `conversationId: ${text(conversation)}, turn: { role: USER, content: "hello" }`),
@@ -264,13 +264,13 @@ const cases: Record<string, Case> = {
       `userId: "ann"`,
       '... on RefreshUserProfilePayload { userProfile { content tokenCount } }',
     ),
-  // Operators act on the whole tenant, so these fields name objects that neither tenant has.
+  // Operators act on the whole tenant, so these inputs must not affect a conversation.
   'Mutation.eraseUser': () => mutation('eraseUser', 'userId: "nobody"'),
   'Mutation.updateTenantSettings': () => mutation('updateTenantSettings', 'retention: FULL'),
   'Mutation.pruneConversations': () =>
     mutation('pruneConversations', 'olderThanDays: 1', '... on PruneConversationsPayload { expired }'),
   'Mutation.setLegalHold': () => mutation('setLegalHold', 'userId: "nobody", legalHold: false'),
-  // These depend on no conversation.
+  // The answers to the next mutations do not depend on the conversation whose id or key they contain.
   'Mutation.createApiKey': ({ conversation }) => [
     mutation('createApiKey', `name: "one", actor: "eve", rights: [READ], conversationIds: [${text(conversation)}]`),
   ],
@@ -429,7 +429,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     ['gateway', 'eve'],
   ])(
     // Without LONG, the other actors send an eighth of eve's operations.
-    'does not exist for %s, acting as %s, in any query or mutation, and none writes or locks a row of it',
+    'does not exist for %s, acting as %s, in any query or mutation, and no operation writes or locks a row of it',
     async (actor, as) => {
       const [one, other] = [server.tenant(), server.tenant()]
       const ids = await hiddenConversation(one)

@@ -1,5 +1,5 @@
-// Server processes on real services that faults.test.ts kills and restarts, and their clients: writers that repeat
-// unacknowledged turns, and readers that resume after the last entry they received.
+// Server processes on real services, which tests kill and restart, and their clients: writers that repeat
+// unacknowledged turns, and readers that resume after the last received entry.
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -86,8 +86,8 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * A server process, not yet started, that keeps its port over restarts.
- * @param env variables of each start, besides those that name its services
+ * Creates a server process, which is not started yet. It uses the same port after each restart.
+ * @param env environment variables of each start, besides those that name its services
  * @param preload a module that the process imports first
  */
 export async function createServerProcess(
@@ -118,7 +118,7 @@ export async function createServerProcess(
       })
       child = started
       let isReady = false
-      /** The last line of the log with level fatal. */
+      /** The last log line with level fatal. */
       let fatal = ''
       started.once('close', (code, name) => {
         if (isReady && child === started) report(`${code ?? name} ${fatal}`.trim())
@@ -260,7 +260,7 @@ export function follow(servers: Server[], conversationId: string): Reader {
   }
 }
 
-/** The conversation's journal as stored in the database. */
+/** Reads the conversation's journal from the database. */
 export async function journal(
   site: Site,
   conversationId: string,

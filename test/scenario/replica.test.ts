@@ -1,5 +1,5 @@
 // Recall and contexts on a streaming replica: reads contain every acknowledged write, even while replay is paused, and
-// use the primary while the replica is down.
+// run on the primary while the replica is down.
 
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -25,7 +25,7 @@ const bob = { tenant: 'acme', actor: 'bob' }
 describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
   let site: Site
   let standby: Standby
-  /** Two processes: one writes, and the other one reads from the replica. */
+  /** The process that writes; the other process reads from the replica. */
   let writing: OpenDeps
   let reading: OpenDeps
 
@@ -90,7 +90,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
   const untilOnReplica = (read: () => Promise<{ isReplica: boolean }>) =>
     vi.waitFor(async () => expect((await read()).isReplica).toBe(true), { timeout: 10_000, interval: 50 })
 
-  test('serves recall and contexts, and reads what another process has just written', async () => {
+  test('serves recall and contexts, which contain the latest writes of another process', async () => {
     const conversationId = await create()
     await append(conversationId, 'The launch moves to Friday.')
     await untilOnReplica(() => find({ conversationId, query: 'When is the launch?' }))
@@ -106,7 +106,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     }
   })
 
-  test('serves unchanged conversations while replay is paused; changed ones are read from the primary', async () => {
+  test('serves unchanged conversations while replay is paused, and the primary serves changed ones', async () => {
     const [changed, unchanged] = [await create(), await create()]
     await append(unchanged, 'The cat is called Miso.')
     await append(changed, 'The cat is called Miso.')
@@ -147,7 +147,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     expect((await find({ conversationId: changed, query: 'cat' })).result).toContain('The cat is now called Nori.')
   })
 
-  test('keeps tenants apart, and passes the isolation check of the start', async () => {
+  test('isolates tenants, and passes the isolation check at startup', async () => {
     const conversationId = await create()
     await append(conversationId, 'Only for acme.')
     await untilOnReplica(() => find({ conversationId, query: 'acme' }))
@@ -160,11 +160,11 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
     await expect(find({ conversationId, query: 'acme' }, { tenant: 'other', actor: 'ada' })).rejects.toThrow(NotFound)
   })
 
-  test('is required: DATABASE_READ_URL of another database is refused', async () => {
+  test('must replicate the primary: a DATABASE_READ_URL of another database is rejected', async () => {
     await expect(open({ DATABASE_READ_URL: site.databaseUrl })).rejects.toThrow(NotReplica)
   })
 
-  test('can fail: the read is repeated on the primary', async () => {
+  test('may fail during a read, which is then repeated on the primary', async () => {
     const conversationId = await create()
     await append(conversationId, 'The ferry leaves at noon.')
     await untilOnReplica(() => find({ conversationId, query: 'ferry' }))

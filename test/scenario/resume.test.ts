@@ -1,4 +1,4 @@
-// Stock clients, written as the documents say, while their server is killed and restarted: graphql-ws and graphql-sse
+// Stock clients, used as the documents describe, while their server is killed and restarted: graphql-ws and graphql-sse
 // with a getter as the variable `afterSeq`, and an EventSource. Each must receive every entry once, in order.
 
 import { rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** The seqs that a client has received, and the variables and sink of its subscription. */
+/** Returns the seqs that a client has received, and the variables and sink of its subscription. */
 function createReader(name: string, id: string) {
   const seqs: number[] = []
   let last = 0
@@ -78,7 +78,7 @@ function followByEventSource({ url }: Server, id: string) {
   const source = new EventSource(
     `http://${url}/graphql?${new URLSearchParams({ query: QUERY, variables, ...HEADERS })}`,
     {
-      // As a browser does for a page of the same origin.
+      // Sends the header that a browser sends for a page of the same origin.
       fetch: (address, init) =>
         fetch(address, { ...init, headers: { ...init.headers, 'sec-fetch-site': 'same-origin' } }),
     },
@@ -89,7 +89,7 @@ function followByEventSource({ url }: Server, id: string) {
 }
 
 test.runIf(isLong)(
-  'stock clients lose and repeat nothing while their server is killed',
+  'stock clients receive every entry once while their server is killed',
   async () => {
     const dataDir = await newDataDir()
     closing.push(() => rm(dataDir, { recursive: true }))
@@ -106,7 +106,7 @@ test.runIf(isLong)(
     for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
       await say(10)
       await until(() => readers.every(({ seqs }) => seqs.length > 2))
-      // These turns may be on their way to the readers when the server dies.
+      // The server may be killed while it delivers these turns.
       const writing = say(20)
       await new Promise((resolve) => setTimeout(resolve, 30))
       await server.kill(signal)

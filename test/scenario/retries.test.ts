@@ -1,5 +1,5 @@
-// Every mutation is sent twice: one call after the other, and both at the same time through two processes. The second
-// call changes nothing. docs/concepts.md promises this in a table, which lists every mutation of the schema.
+// Every mutation is sent twice in sequence, and four times at the same time, through two processes: all calls together
+// have the effect of one. A table in docs/concepts.md, which lists every mutation of the schema, documents this.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -49,10 +49,10 @@ it('the table in docs/concepts.md lists every mutation', () => {
 /** A conversation of ada with the participants ada and bob, and twelve turns by ada. */
 type Given = { deps: Deps; ada: Viewer; conversationId: string; turnIds: string[] }
 
-/** Prepares the state, and returns the call that is sent twice. */
+/** A mutation that is sent repeatedly. `prepare` prepares the state, and returns the call. */
 type Row = {
   prepare(given: Given): Promise<(deps: Deps) => Promise<unknown>> | ((deps: Deps) => Promise<unknown>)
-  /** The parts of the answer that must be equal in both calls; null if the second call fails with `fails`. */
+  /** Returns the parts of the answer that must be equal in all successful calls. */
   same?: (answer: any) => unknown
   /** The code with which all calls but one fail. */
   fails?: string
@@ -411,7 +411,7 @@ it('ROWS has a row for every mutation, and no other row', () => {
   expect(Object.keys(ROWS).sort()).toEqual(mutations)
 })
 
-describe.each(backends)('sending a mutation twice on $name', (backend) => {
+describe.each(backends)('on $name, sending the mutation', (backend) => {
   let site: Site
   let processes: Process[]
   beforeAll(async () => {
@@ -430,7 +430,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     return { deps, ada, conversationId, turnIds: written.map(idOf) }
   }
 
-  /** Everything that is stored for the tenant, without ids, times, and numbers of assertions and journal entries. */
+  /** Reads the tenant's rows, without ids, times, and the numbers of assertions and journal entries. */
   async function stored({ deps, ada: { tenant }, conversationId }: Given) {
     const { rows } = await sql(deps.pool).query<{ stored: object }>(STORED, [tenant])
     const states = await deps.presence.states([conversationId])
@@ -469,14 +469,14 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       expect(after).not.toEqual(untouched)
     })
 
-    it('one after the other changes nothing more', async () => {
+    it('twice in sequence has the effect of one call', async () => {
       const [second] = await Promise.allSettled([send(processes[1]!.deps)])
       check(row, [{ status: 'fulfilled', value: first }, second])
       expect(await stored(given)).toEqual(after)
       if (!row.addsEntry) expect(await lastSeqs(given)).toEqual(seqs)
     })
 
-    it('at the same time has the effect of one call', async () => {
+    it('four times at the same time has the effect of one call', async () => {
       const other = await start()
       const sendOther = await row.prepare(other)
       check(row, await Promise.allSettled([0, 1, 0, 1].map((n) => sendOther(processes[n]!.deps))))

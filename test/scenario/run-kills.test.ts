@@ -1,5 +1,5 @@
 // A server process is killed while it executes runs in every stage, and restarted: each run ends as docs/agents.md
-// says, nothing stays open, and the agents can run again.
+// describes, no run or turn stays open, and the agents can run again.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -25,7 +25,7 @@ const PEOPLE = [
 const USERS = ['mara', 'theo']
 const CONVERSATIONS = [...new Set(STORY.map(([conversation]) => conversation))]
 
-/** The facts that are active in the end, by user; with the kind of their author unless it is HUMAN. */
+/** The facts that are active at the end, by user, with the kind of their author unless it is HUMAN. */
 const ACTIVE = [
   'mara: Mara decided to use Postgres',
   'mara: Mara goes by Mimi',
@@ -106,7 +106,7 @@ const PROFILES = {
 - lives in Oslo`,
 }
 
-/** A generator of pseudo-random numbers from 0 to 1 (Mulberry32); equal seeds give equal numbers. */
+/** Returns a generator of pseudo-random numbers from 0 to 1 (Mulberry32). Equal seeds produce equal numbers. */
 function random(seed: number): () => number {
   let state = seed
   return () => {

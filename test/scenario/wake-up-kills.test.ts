@@ -1,5 +1,6 @@
-// A server process is killed while it answers wake-ups, in every stage: the run, the claim of the agent and the streaming
-// turn are lost together. After a restart, each turn gets exactly one committed answer, and nothing stays open.
+// A server process is killed while it answers wake-ups, in every stage: the run, the claim of the agent and the
+// streaming turn are lost together. After a restart, each turn gets exactly one committed answer, and no run or
+// streaming turn stays open.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -42,7 +43,7 @@ const READ = `query ($id: ID!) { conversation(id: $id) {
   history { ... on Turn { id actor status text replyTo { id } } }
   runs(first: 10) { nodes { state error { code } calls { isEstimated errorCode endedAt tokenUsage { total } } } } } }`
 
-/** What the model does in each stage until the process is killed, and the text of the reply that is lost. */
+/** The script of the model in each stage, and the text of the reply when the process is killed. */
 const STAGES = {
   'before the call succeeds': [{ fail: { code: 'RATE_LIMITED', retryAfterMs: 25_000 } }, ''],
   'after the first delta': [{ text: 'one two three four ', after: 1, stall: true }, 'one '],
@@ -89,7 +90,7 @@ describe.runIf(isLong).each(backends)('a process that is killed while it answers
       const reply = async () => (await read(id)).history.at(-1)
       const lost = { actor: 'bot', status: 'STREAMING', text, replyTo: { id: turnId } }
       await expect.poll(reply, { timeout: 20_000, message: stage }).toMatchObject(lost)
-      // A run keeps its options, so only the next one uses these.
+      // The options of a run do not change, so only the next run uses these.
       const updated = { conversationId: id, actor: 'bot', agent: agentOf({ text: 'Here.' }) }
       await mutate(server, 'updateParticipant', updated, 'participant { actor }')
     }

@@ -1,4 +1,4 @@
-// The script of `npm start`: the names of bundled classes, and the code cache.
+// The script of `npm start`: the names of bundled classes, ASCII output, and the code cache.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -22,7 +22,7 @@ describe('withClassNames', () => {
     expect(nameOf('var Sql4 = class _Sql {\n}', 'Sql4')).toBe('Sql')
   })
 
-  it('changes nothing else', () => {
+  it('changes no other code', () => {
     const code = 'var Client = class extends Array {\n}\nvar count2 = 1'
     expect(withClassNames(code)).toBe(code)
   })
@@ -63,7 +63,7 @@ describe('runWithCodeCache', () => {
     return stdout
   }
 
-  it('writes a cache when the process exits, and keeps one that V8 accepts', async () => {
+  it('writes a cache when the process exits, and does not replace a cache that V8 accepts', async () => {
     expect(await run()).toBe('script.cjs\n')
     const { mtimeMs } = await stat(cache)
     expect(await run()).toBe('script.cjs\n')

@@ -29,7 +29,7 @@ describe('the schema', () => {
     expect(printContract(schema)).toContain('directive @oneOf on INPUT_OBJECT')
   })
 
-  it('is read from a release as it was printed', () => {
+  it('is read from a release file exactly as it was printed', () => {
     const release = readRelease(printRelease({ version: '1.2.3', schema }))
     expect(release.version).toBe('1.2.3')
     expect(printContract(release.schema)).toBe(printContract(schema))

@@ -71,7 +71,7 @@ describe('a packed file', () => {
     expect(weights[0]).toBeLessThan(weights[3]!)
   })
 
-  it('has the same bytes each time', async () => {
+  it('has the same bytes each time it is created', async () => {
     const [one, two] = await Promise.all(
       [97, 1e6].map(async (length) => {
         const { entries, total } = await readEntries(inPieces(SOURCE, length))

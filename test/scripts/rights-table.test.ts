@@ -10,7 +10,7 @@ it('the table of rights is in docs/security.md as `npm run docs:rights` prints i
   expect(page).toBe(withRights(page))
 })
 
-it('the command replaces only the text between the marks', () => {
+it('npm run docs:rights replaces only the text between the marks', () => {
   const written = withRights(`before\n${MARKS.begin}\nstale text\n${MARKS.end}\nafter`)
   expect(written).toMatch(/^before\n/)
   expect(written).toMatch(/\nafter$/)

@@ -1,4 +1,4 @@
-// Approvals as the engine requests them: an agent's turn with tool calls, and a run that waits for decisions.
+// Requests approvals as a run does: creates an agent's turn with tool calls, and a run that waits for decisions.
 
 import type { Deps } from '../../src/domain/deps.ts'
 import { newId } from '../../src/domain/id.ts'

@@ -1,5 +1,5 @@
-// Fake background jobs for conversations and users, which only advance the watermarks of the real jobs; and plain
-// queries that count the runs of each job.
+// Fake background jobs for conversations and users, which only advance the watermarks of the real jobs, and SQL queries
+// that count the runs of each job.
 
 import type { Deps } from '../../src/domain/deps.ts'
 import type { DueWork } from '../../src/domain/background/due-work.ts'
@@ -27,8 +27,8 @@ const userJob =
   }
 
 /**
- * Each run advances the watermark only if no other run has advanced it since it was read, so that concurrent runs count
- * once.
+ * Each run advances the watermark only if no other run has advanced it since the run read it, so that concurrent runs
+ * are counted once.
  */
 export const fakeDueWork: DueWork = {
   async extractNext({ pool }, _, conversationId, n) {
@@ -88,7 +88,8 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
 }
 
 /**
- * Expected number of turns in each summary of a ROLLING conversation of `turns` turns, summarised after every `every`.
+ * Returns the expected number of turns in each summary of a ROLLING conversation of `turns` turns that is compacted
+ * after every `every` turns.
  */
 export const summariesOf = (turns: number, every: number): number[] =>
   Array.from({ length: Math.floor(turns / every) }, (_, i) => (i + 1) * every)

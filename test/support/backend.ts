@@ -1,6 +1,6 @@
 // The databases that suites run on: `describe.each(backends)('$name', …)`. Each `open` creates a migrated database, so
 // suites are independent. TEST_DATABASE_URL adds Postgres as a backend, together with the Redis of TEST_REDIS_URL.
-// TEST_EMBEDDED=off then leaves the embedded database to an earlier run: CI runs all suites on it in `npm test`.
+// TEST_EMBEDDED=off then omits the embedded database, because CI runs all suites on it in `npm test`.
 // TEST_DATABASE_PARTITIONS is the number of partitions of the databases on Postgres.
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -35,7 +35,7 @@ const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.
 /** Directory of the templates of embedded databases. */
 export const TEMPLATES = join(MODULES, '.cache')
 
-/** For suites about the embedded database itself. */
+/** The embedded database, also for suites that test it alone. */
 export const embedded: Backend = {
   name: 'embedded',
   async open() {
@@ -56,7 +56,7 @@ export const embedded: Backend = {
 
 /**
  * Creates the data directory of a migrated database that this process opens. It remains empty in tests that share a
- * process, because reused-embedded.ts keeps the databases in directories of its own.
+ * process, because reused-embedded.ts stores the databases in other directories.
  */
 export const newWorldDir = (): Promise<string> =>
   'isReused' in store ? mkdtemp(join(tmpdir(), 'colloquy-test-')) : newDataDir()
@@ -148,8 +148,9 @@ function postgres(server: string): Backend {
 }
 
 /**
- * Returns the name of a migrated database to copy. It is created once for each version of the migrations and kept on
- * the server. It gets its final name when it is complete. The lock stops concurrent test files from creating it twice.
+ * Returns the name of a migrated database to copy. The database is created once for each version of the migrations,
+ * remains on the server, and gets its final name when it is complete. The lock stops concurrent test files from
+ * creating it twice.
  */
 async function migratedTemplate(server: string, client: pg.Client): Promise<string> {
   const name = `colloquy_template_${await schemaVersion()}_${PARTITIONS ?? 0}`
@@ -201,6 +202,9 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (result ??= make())
 }
 
-/** For tests of killed processes: they run only with LONG=1, so no earlier run covers them on the embedded database. */
+/**
+ * All backends, regardless of TEST_EMBEDDED. For tests of killed processes, which run only with LONG=1, so that
+ * `npm test` does not run them on the embedded database.
+ */
 export const everyBackend: Backend[] = TEST_DATABASE_URL ? [embedded, postgres(TEST_DATABASE_URL)] : [embedded]
 export const backends: Backend[] = TEST_EMBEDDED === 'off' && TEST_DATABASE_URL ? everyBackend.slice(1) : everyBackend

@@ -1,10 +1,10 @@
-// Searches all tables of a database for a text, as a dump of the database would show it.
+// Searches all tables of a database for a text.
 
 import type { Pool } from '../../src/store/tenant-pool.ts'
 import { sql } from './sql.ts'
 
 /**
- * Returns the names of the tables, with their schemas, that contain the text in any column. Ignores case, and searches
+ * Returns the schema-qualified names of the tables that contain the text in any column. Ignores case, and searches
  * binary columns for the bytes of the text.
  */
 export async function tablesContaining(pool: Pool, text: string): Promise<string[]> {

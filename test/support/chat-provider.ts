@@ -1,4 +1,4 @@
-// Support for the tests of providers that call a chat model: a fake server and a provider for each test, and the tests
+// Helpers for the tests of providers that call a chat model: a fake server and a provider for each test, and the tests
 // of failed requests, which are the same for all providers.
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ type Options = { apiKey?: string; promptsDir?: string; timeoutMs?: number }
 export type ChatWorld<P extends Provider> = {
   /** The fake server of the current test. */
   readonly chat: FakeChat
-  /** The provider of the current test. It retries twice and waits 300 ms for an answer. */
+  /** The provider of the current test. It retries twice, and waits for an answer for at most 300 ms. */
   readonly provider: P
   /** Creates another provider on the server, which is closed after the test. */
   create(options?: Options): P
@@ -67,7 +67,7 @@ export async function failureOf(request: Promise<unknown>): Promise<CallFailed> 
   return failure as CallFailed
 }
 
-/** An answer without a message. */
+/** Answers without a message. */
 export const answersNoMessage: ChatResponder = (response) =>
   response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')
 
@@ -75,9 +75,9 @@ export const answersNoMessage: ChatResponder = (response) =>
 const answersNothing: ChatResponder = () => {}
 
 /**
- * Declares the tests of failed requests.
- * @param call requests the regular answer of the fake server
- * @param modelVariable the setting of the model
+ * Declares the tests of failed requests, for a `describe` block about the model's answer.
+ * @param call makes a request that the fake server answers with success by default
+ * @param modelVariable the environment variable that names the model
  */
 export function describeFailedRequests<P extends Provider>(
   world: ChatWorld<P>,
@@ -113,7 +113,7 @@ export function describeFailedRequests<P extends Provider>(
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
-  it('results in errors that name the setting to check, but no key', async () => {
+  it('becomes an error that names the setting to check and contains no key, if the server refuses', async () => {
     const rejected = await failureOf(call(world.create({ apiKey: 'sk-other' })))
     expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
     // The fake server quotes both keys.

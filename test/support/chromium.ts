@@ -10,8 +10,8 @@ const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/googl
 export const chromiumPath = [process.env.CHROMIUM_PATH, ...PATHS].find((path) => path && existsSync(path))
 
 /**
- * Starts Chromium without its sandbox, which needs privileges that containers lack: it opens pages of the tests only.
- * Chromium puts its sockets into TMPDIR, and their paths must be short: so it is /tmp, not the tests' own directory.
+ * Starts Chromium without its sandbox, which needs privileges that containers lack. It opens only pages of the tests.
+ * Chromium creates sockets in TMPDIR, and their paths must be short, so TMPDIR is /tmp, not the tests' own directory.
  */
 export const startChromium = (): Promise<Browser> =>
   chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'], env: { ...process.env, TMPDIR: '/tmp' } })

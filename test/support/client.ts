@@ -10,7 +10,7 @@ export const TRANSPORTS = [
 ] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
-/** A client of the server at the address, as the actor. */
+/** Returns a client of the server at the address, as the actor. Uses Server-Sent Events by default. */
 export const clientOf = (
   address: string,
   tenant: string,
@@ -27,7 +27,7 @@ export type Received = {
   final: Map<string, string>
 }
 
-/** Adds an event. `pieces` appends each delta's own text, so it equals `joined` if no delta was received twice. */
+/** Adds an event. `joined` is the client's joined text; `pieces` joins the deltas here, so repeated deltas differ. */
 export function record(received: Received, event: FollowedEvent): void {
   if (event.seq !== null) received.seqs.push(event.seq)
   if (event.__typename === 'TurnDelta') {

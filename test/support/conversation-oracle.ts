@@ -12,7 +12,7 @@ export type OracleTurn = {
   audience: string[] | null
   pinned?: boolean
 }
-/** `turn` decides who sees the entry; `names` is the turn that the event contains, by default the same. */
+/** `turn`: the turn whose visibility the entry has. `names`: the turn in the event, by default the same. */
 type Entry = { seq: number; type: string; turn?: OracleTurn; names?: OracleTurn }
 type Span = { from: number; to: number }
 type Member = {

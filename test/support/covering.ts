@@ -1,4 +1,4 @@
-// Checks the invariants of a conversation's summaries with plain queries, and provides a fake summarizer.
+// Checks the invariants of a conversation's summaries with plain SQL queries, and creates fake summarizers.
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'

@@ -1,4 +1,4 @@
-// Sends one query with a token over each transport, and reports how the server answers it.
+// Sends one query with a token over each transport, and returns the outcome.
 
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -25,7 +25,7 @@ async function overHttp(url: string, method: string, headers: Headers): Promise<
   const { data, errors } = JSON.parse(/\{.*\}/.exec(text)![0])
   const status = response.statusCode!
   if (!errors) return { status, ...data.viewer }
-  if (status === 401 && !response.headers['www-authenticate']?.startsWith('Bearer ')) throw new Error('no challenge')
+  if (status === 401 && !response.headers['www-authenticate']?.startsWith('Bearer ')) throw new Error('WWW-Authenticate is missing')
   return { status, code: errors[0].extensions.code }
 }
 
@@ -47,7 +47,7 @@ async function overSocket(url: string, payload: object, headers: Headers): Promi
 const JSON_TYPE = { 'content-type': 'application/json' }
 const STREAM = { accept: 'text/event-stream' }
 
-/** The transports, by name. A refused WebSocket has no code, and is closed with 4403 or 1013. */
+/** The transports, by name. The server closes a refused WebSocket with 4403 or 1013, without an error code. */
 export const TRANSPORTS: Record<string, Send> = {
   'the fast path of POST': (url, token, names) => overHttp(url, 'POST', { ...JSON_TYPE, ...bearer(token), ...names }),
   'POST through yoga': (url, token, names) =>

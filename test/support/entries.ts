@@ -1,4 +1,4 @@
-// Journal events of one conversation, created by hand for tests without a database.
+// Creates turns, participants and journal events of one conversation, for tests without a database.
 
 import type { JournalEvent, TurnEvent } from '../../src/domain/event/event.ts'
 import type { ParticipantRow } from '../../src/store/sql/participant/read-participants.ts'
@@ -39,7 +39,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   ...more,
 })
 
-/** A participant who by default sees every turn without audience. */
+/** A participant who sees every turn without audience, unless `more` changes it. */
 export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}): ParticipantRow => ({
   conversationId: CONVERSATION,
   actor,
@@ -56,6 +56,7 @@ export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}
   ...more,
 })
 
+/** Returns the event of entry `seq` about the turn. */
 export const entry = (type: TurnEvent['type'], seq: number, turn: TurnRow): TurnEvent => ({
   type,
   conversationId: CONVERSATION,

@@ -1,4 +1,4 @@
-// The validation errors of a set of environment variables, for the tests of single settings.
+// Returns the validation errors of environment variables, for the tests of single settings.
 
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
 

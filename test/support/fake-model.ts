@@ -1,5 +1,5 @@
 // A fake of OpenAI's streaming POST /v1/chat/completions on a real socket. It answers with the Server-Sent Events that
-// a test specifies, byte by byte if the test requires it.
+// a test specifies, and can split them into pieces of any size.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -54,7 +54,7 @@ export const events = (chunks: readonly object[]): string =>
 
 export const DONE = 'data: [DONE]\n\n'
 
-/** Begins a stream of events. */
+/** Sends the response headers of a stream of events. */
 export function open(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()

@@ -1,5 +1,5 @@
-// A fake of @huggingface/transformers. `pipeline` returns an extractor, whose tensors have the shapes of the real ones.
-// The last segment of the model's name selects a failure.
+// A fake of @huggingface/transformers. `pipeline` returns an extractor whose tensors have the same shapes as the real
+// library's. The last segment of the model's name selects a failure.
 
 import { fakeVector } from './fake-openai.ts'
 
@@ -18,7 +18,7 @@ type ExtractOptions = { pooling?: string; normalize?: boolean }
 export async function pipeline(task: string, model: string, { dtype, local_files_only }: LoadOptions) {
   if (task !== 'feature-extraction') throw new Error(`Unsupported pipeline: ${task}`)
   const isLocal = model.startsWith('/')
-  if (isLocal !== local_files_only || dtype !== 'fp32') throw new Error(`unexpected: ${local_files_only}, ${dtype}`)
+  if (isLocal !== local_files_only || dtype !== 'fp32') throw new Error(`bad options: ${local_files_only}, ${dtype}`)
   const failure = model.split('/').at(-1)!
   if (failure === 'absent') throw new Error('Unauthorized access to file: "https://huggingface.co/absent/config.json".')
   if (failure === 'no-such-directory') throw new Error(`file was not found locally at "${model}/config.json"`)

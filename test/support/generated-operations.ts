@@ -1,5 +1,5 @@
-// Operations generated from the schema: for each field of Query, Mutation and Subscription, documents that select
-// everything that can be selected, and variables that a test supplies. A new field is covered without a new case.
+// Operations generated from the schema: for each field of Query, Mutation and Subscription, a document that selects all
+// fields up to a maximum depth, and variables that a test supplies. A new field is covered without a new case.
 
 import {
   getNamedType,
@@ -22,7 +22,7 @@ export type Leaf = {
   path: string
   name: string
   type: string
-  /** Path of the innermost enclosing object that may be left out; empty if all are required. */
+  /** Path of the innermost enclosing object that may be omitted; empty if all are required. */
   within: string
   /** Whether the leaf is required once `within` is given. */
   isRequired: boolean
@@ -33,9 +33,9 @@ export type RootField = {
   name: string
   kind: 'query' | 'mutation' | 'subscription'
   leaves: Leaf[]
-  /** Selects every field without required arguments, to MAX_DEPTH. */
+  /** Document that selects every field without required arguments, up to a depth of MAX_DEPTH by default. */
   query: string
-  /** Returns the variables with the chosen leaves, and those that they or the field require. Lists have one item. */
+  /** Returns variables with the chosen leaves and the leaves that they or the field require. Lists have one item. */
   variables(chosen: readonly string[], valueOf: (leaf: Leaf) => unknown): Record<string, unknown>
 }
 
@@ -66,11 +66,11 @@ function leavesOf(
   })
 }
 
-/** Returns the value of an argument; undefined if it is left out. */
+/** Returns the value of an argument; undefined if it is omitted. */
 function valueAt(type: GraphQLInputType, path: string, valueOf: (path: string) => unknown): unknown {
   const inner = withoutNonNull(type)
   if (isListType(inner)) {
-    // A list that is not chosen has no item, even if its items may not be null.
+    // A list that is not chosen is empty, even if its items must not be null.
     const item = valueAt(withoutNonNull(inner.ofType), path, valueOf)
     return item === undefined ? (isNonNullType(type) ? [] : undefined) : [item]
   }
@@ -82,7 +82,7 @@ function valueAt(type: GraphQLInputType, path: string, valueOf: (path: string) =
   return entries.length > 0 || isNonNullType(type) ? Object.fromEntries(entries) : undefined
 }
 
-/** Returns the selection set of a type; empty for a leaf, null if the depth is used up. */
+/** Returns the selection set of a type; empty for a leaf, null at depth 0. */
 function selectionOf(schema: GraphQLSchema, type: GraphQLOutputType, depth: number): string | null {
   const named = getNamedType(type)
   if (isLeafType(named)) return ''
@@ -95,7 +95,7 @@ function selectionOf(schema: GraphQLSchema, type: GraphQLOutputType, depth: numb
   return `{ __typename ${parts.join(' ')} }`
 }
 
-/** @param prefix prefix of the aliases; needed in unions, where fields with one name may have different types */
+/** @param prefix prefix of the aliases in unions, whose members may have fields of one name but different types */
 function fieldsOf(
   schema: GraphQLSchema,
   fields: Record<string, GraphQLField<unknown, unknown>>,

@@ -1,11 +1,11 @@
-// Searches the memory of another Node process through its inspector, which the process opens with `--inspect`. Searches
-// only reachable objects: the inspector collects garbage first.
+// Searches the memory of another Node process through its inspector, which the process opens with `--inspect`. The
+// inspector collects garbage first, so the search covers only reachable objects.
 
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 
 export type Inspector = {
-  /** Describes, by text, the strings and buffers that contain the text. A text that is not found has no entry. */
+  /** Returns, for each text that is found, descriptions of the strings and buffers that contain it. */
   search(texts: readonly string[]): Promise<Record<string, string[]>>
   close(): void
 }
@@ -27,7 +27,7 @@ type Snapshot = {
   strings: string[]
 }
 
-/** Describes the strings that contain the text: the kind of each, and the path of objects from the root to it. */
+/** Describes each string that contains the text: its kind, and the path of objects from the root to it. */
 function placesOf(text: string, { snapshot: { meta }, nodes, edges, strings }: Snapshot): string[] {
   const at = (fields: string[]) =>
     Object.fromEntries(fields.map((name, index) => [name, index])) as Record<string, number>

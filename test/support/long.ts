@@ -1,4 +1,4 @@
-// How much a run of the tests covers. LONG=1 (`npm run test:long`, the long run) adds more cases of each property, and
+// The extent of a run of the tests. LONG=1 (`npm run test:long`, the long run) adds more cases of each property, and
 // tests that take minutes. LONG=2 (`npm run check:trust`, the exhaustive run, with only some files) adds every case of
 // the checks that are generated from the schema or from a table. vitest.config.ts also reads LONG, for its time limits.
 

@@ -1,8 +1,8 @@
-// Provider settings of a test world: built-in providers, and no automatic jobs.
+// Provider settings for tests: built-in providers, and no automatic jobs.
 
 import type { DepsConfig } from '../../src/deps.ts'
 
-/** No setting needs a model server or an API key; a threshold of 0 turns the automatic job off. */
+/** None of the providers needs a model server or an API key. A threshold of 0 disables the automatic job. */
 export const OFFLINE = {
   embedder: { kind: 'static' },
   summarizer: { kind: 'extractive' },

@@ -30,7 +30,7 @@ export type Process = {
   /** Dependencies of the process; replaced by `crash`. */
   deps: Deps
   wire: Wire
-  /** Closes its feeds, so that its readers receive no more events, and discards its in-memory state. */
+  /** Closes the feeds of the process, so that its readers receive no more events, and discards its in-memory state. */
   crash(): Promise<void>
 }
 
@@ -42,9 +42,10 @@ export type Site = {
 
 const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 }
 
-/** The viewer of an actor in a new tenant. */
+/** Returns the viewer of an actor in a new tenant. */
 export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
 
+/** Creates a database on the backend, on which `start` starts processes. */
 export async function openSite(backend: Backend): Promise<Site> {
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const undo: (() => Promise<unknown>)[] = []

@@ -1,4 +1,4 @@
-// A TCP proxy in front of a real service, to simulate outages that a test must not cause in the service itself.
+// A TCP proxy in front of a real service, which simulates outages without affecting the service.
 
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -12,9 +12,9 @@ export type Proxy = {
   cut(): Promise<void>
   /** Accepts connections again. */
   restore(): Promise<void>
-  /** Withholds the service's answers on all open connections, and on new connections if `also` is given. */
+  /** Withholds the service's answers on all open connections and, if `also` is given, on new connections. */
   silence(also?: 'new connections'): void
-  /** Delivers the withheld answers, and stops withholding. */
+  /** Delivers the withheld answers and all later ones. */
   resume(): void
   /** Number of open connections. */
   connections(): number

@@ -12,7 +12,7 @@ export type Reading = {
   readonly events: VisibleEvent[]
   /** How the subscription ended; null while it is open. */
   readonly end: 'complete' | 'stopped' | Error | null
-  /** Resolves when the condition is true of the recorded events; fails after TIMEOUT_MS. The error contains `label`. */
+  /** Waits until the recorded events meet the condition. Fails after TIMEOUT_MS with an error that contains `label`. */
   until(label: string, condition: (reading: Reading) => unknown): Promise<void>
   /** Stops reading events until `resume` is called. */
   pause(): void

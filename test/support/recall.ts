@@ -36,6 +36,6 @@ export async function waitForFactVectors(deps: Deps, facts: readonly Fact[]): Pr
   }
 }
 
-/** The text of a memory. */
+/** Returns the text of a memory: the text of a turn or summary, or the statement of a fact. */
 export const textOf = (memory: Memory): string =>
   memory.kind === 'TURN' ? memory.turn.text : memory.kind === 'FACT' ? sentenceOf(memory.fact) : memory.summary.content

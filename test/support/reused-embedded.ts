@@ -1,5 +1,5 @@
 // Replaces src/store/embedded.ts in the tests that share a process (see vitest.config.ts). Starting an embedded
-// database takes 0.9 s of CPU time, so a database is kept when it is closed, and emptied before the next suite gets it.
+// database takes 0.9 s of CPU time, so a closed database is not stopped, but emptied and reused for the next suite.
 // Reopening a data directory returns the database with its data.
 
 import pg from 'pg'
@@ -8,7 +8,7 @@ import { TEMPLATES, newDataDir } from './backend.ts'
 
 export { DataDirInUse } from '../../src/store/embedded.ts'
 
-/** Shows backend.ts that this module replaces src/store/embedded.ts. */
+/** Indicates to backend.ts that this module replaces src/store/embedded.ts. */
 export const isReused = true
 
 type KeptDatabase = {
@@ -38,9 +38,9 @@ const USED = `
     AND pg_relation_size(c.oid) > 0`
 
 /**
- * Deletes all rows. TRUNCATE takes 0.14 s, because it creates all tables and indexes anew, and needs every table that
- * references another. `session_replication_role = replica` disables the triggers of foreign keys, and the trigger that
- * protects the audit log.
+ * Deletes all rows. Does not use TRUNCATE, which takes 0.14 s, because it recreates all tables and indexes, and must
+ * include every table that references another. `session_replication_role = replica` disables the triggers of foreign
+ * keys, and the trigger that protects the audit log.
  */
 async function empty(client: pg.Client): Promise<void> {
   const used = (await client.query<{ name: string }>(USED)).rows.map(({ name }) => name)

@@ -1,6 +1,6 @@
 // Reads the rows of a conversation, with the physical position, the writer and the last locker of each, so that a test
-// that compares them notices any write or lock. Postgres records a row's last locker in xmax, on both databases. Of the
-// tables `conversation` and `fact`, whose rows the embedding workers lock, it reads only the contents.
+// can compare them and detect any write or lock. Postgres stores a row's last locker in xmax, on both databases. In the
+// tables `conversation` and `fact`, the embedding workers lock rows, so only their contents are read.
 
 import type { Pool } from '../../src/store/tenant-pool.ts'
 import { sql } from './sql.ts'

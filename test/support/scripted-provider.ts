@@ -8,8 +8,9 @@ import type {
   ProviderToolCall,
 } from '../../src/providers/ports/provider-adapter.ts'
 
-/** One reply: texts, tool calls, pauses (functions), and errors, in order; then the end. */
+/** A part of a reply: a text, a tool call, an error, or a function that the provider awaits as a pause. */
 export type Step = string | ProviderToolCall | Error | ((signal: AbortSignal) => Promise<unknown>)
+/** The parts of one reply, in order. The reply ends after the last one. */
 export type Script = readonly Step[]
 
 export type ScriptedProvider = ProviderAdapter & {
@@ -73,7 +74,7 @@ export function createScriptedProvider(
   }
 }
 
-/** A pause that lasts until the call is aborted. */
+/** A pause that lasts until the signal aborts the call. */
 export const forever = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
     // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as an adapter does

@@ -9,7 +9,7 @@ export type Seeding = {
   turns: number
   embedder: string
   dimension: number
-  /** Every turn whose seq is a multiple of this is by actor "rare", the others by "often". Null: all are by "often". */
+  /** A turn is by "rare" if its seq is a multiple of this number, otherwise by "often". Null: always "often". */
   rareEvery?: number | null
 }
 

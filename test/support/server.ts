@@ -1,4 +1,4 @@
-// Starts an HTTP and WebSocket server in the test process with a test world of its own, and connects real clients.
+// Starts an HTTP and WebSocket server in the test process with its own database, and connects real clients.
 
 import { createClient, type Client } from 'graphql-ws'
 import { afterAll, beforeAll } from 'vitest'
@@ -27,7 +27,7 @@ export type TestServer = TestWorld & {
 }
 
 /**
- * @param env variables of the server's configuration
+ * @param env environment variables of the server
  * @param settings see useWorld
  * @param health replaces the checks of /ready
  */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** Flags of Node for processes that live for seconds: they do not optimise PGlite's WebAssembly, which takes 2 s. */
+/** Node flags for processes that run for seconds: V8 does not optimise PGlite's WebAssembly, which would take 2 s. */
 export const SHORT_LIVED = ['--liftoff-only']
 
 /** Flags of Node for a process that runs TypeScript. */

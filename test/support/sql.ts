@@ -1,9 +1,9 @@
-// Runs statements of tests as the user of the connection, over all tenants.
+// Runs SQL statements of tests as the user of the connection, across all tenants.
 
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import type { Pool } from '../../src/store/tenant-pool.ts'
 
-/** Resets the role for each statement, because the pool's role is limited to one tenant. */
+/** Resets the role before each statement, because the pool's role is limited to one tenant. */
 export const sql = (pool: Pick<Pool, 'connect'>) => ({
   async query<Row extends QueryResultRow = any>(
     statement: string | QueryConfig,

@@ -1,5 +1,5 @@
-// Global set-up of vitest: a temporary directory for the whole run, which is deleted afterwards, together with the
-// files of processes that were killed.
+// Global set-up of vitest: creates a temporary directory for the whole run, and deletes it afterwards, with the files
+// of killed processes.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Tokens for the tests of authentication: JSON Web Tokens of an issuer with a key set on a local port, and attempts to
-// forge them.
+// Tokens for the tests of authentication: JSON Web Tokens of an issuer that serves its key set on a local port, and
+// forged tokens.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -37,9 +37,9 @@ export type Issuer = {
   rotate(alg?: string): Promise<string>
   /** Signs with the newest key; `kid` replaces the key's id in the header. */
   sign(claims: JWTPayload, header?: { kid?: string }): Promise<string>
-  /** A token signed by HS256 with the newest public key as the secret. */
+  /** Returns a forged token, signed by HS256 with the newest public key as the secret. */
   confuse(claims: JWTPayload): Promise<string>
-  /** Makes the server answer with this status. */
+  /** Makes the key set's server answer with this status. */
   answerWith(status: number): void
   close(): void
 }

@@ -1,4 +1,4 @@
-// Reads the similarities of all turns of conversations that have a vector, through the port for vector search.
+// Reads the similarities of all turns with a vector, through the port for vector search.
 
 import { SYSTEM } from '../../src/store/scope.ts'
 import type { Pool } from '../../src/store/tenant-pool.ts'

@@ -1,5 +1,5 @@
-// Real Deps on a backend's database, for the suites of the domain. Each test file has one world per backend; each test
-// uses a tenant of its own, so tests are independent.
+// A test world: the real dependencies of the domain on a backend's database. Each test file has one world per backend,
+// and each test uses its own tenant, so tests are independent.
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
@@ -38,7 +38,7 @@ export type TestWorld = {
 
 export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
-/** Opens a world before the tests of the suite, and closes it after them. `settings` override the defaults below. */
+/** Opens a world before the tests of the suite, and closes it afterwards. `settings` override the defaults below. */
 export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): TestWorld {
   let world: OpenDeps
   let opened: Opened | null = null

@@ -1,2 +1,2 @@
-/** The token of every writer of streaming turns in tests that need only one writer. */
+/** The writer token of streaming turns in tests with only one writer. */
 export const WRITER = 'the-writer-of-a-test'

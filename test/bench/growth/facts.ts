@@ -5,7 +5,7 @@ import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { recall } from '../../../src/domain/recall/recall.ts'
 import { writeFacts } from '../facts.ts'
 import { measureSeries, type Series } from './series.ts'
-import { appendSome, createQuietly, queryOf, settle, viewer, type World } from './world.ts'
+import { appendSome, createUncompacted, queryOf, settle, viewer, type World } from './world.ts'
 
 const SIZES = [0, 1_000, 10_000, 100_000]
 const TURNS = 50
@@ -14,7 +14,7 @@ export async function growthOfFacts(world: World): Promise<Series[]> {
   const { deps, pool, progress } = world
   const ids = new Map<number, string>()
   for (const size of SIZES) {
-    const id = await createQuietly(world)
+    const id = await createUncompacted(world)
     await appendSome(world, id, TURNS)
     await writeFacts(pool, id, size)
     ids.set(size, id)
@@ -37,7 +37,7 @@ export async function growthOfFacts(world: World): Promise<Series[]> {
     await series(
       'context with facts',
       (size) => buildContext(deps, viewer, { conversationId: id(size), tokenBudget: 4_000, includeFacts: true }),
-      'its statement looks up each fact with a source in the conversation, to find those of other conversations',
+      'its statement looks up every fact with a source in the conversation, to select the facts of other conversations',
     ),
   ]
 }

@@ -12,8 +12,9 @@ import { growthOfTurns } from './turns.ts'
 import { withWorld } from './world.ts'
 
 const NOTES = [
-  'In one process on Postgres; for subscribers, a server and a process of clients for each size. Medians of 5 interleaved '
-    + 'rounds; the ratio is to the smallest size, the median of the ratios of the rounds with their range.',
+  'In one process on Postgres; for subscribers, a server and a process of clients for each size. Costs are medians of '
+    + '5 interleaved rounds. A ratio compares a size with the smallest one: the median and the range of the ratios of '
+    + 'the rounds.',
   `Flat: the largest size costs at most ${FLAT} times the smallest.`,
 ]
 

@@ -18,7 +18,7 @@ const create = async ({ deps }: World, owner: string): Promise<string> => {
   return (await createConversation(deps, viewer, input)).conversation.id
 }
 
-/** Creates the conversations of an owner, with vectors of their turns. Returns one of them. */
+/** Creates the conversations of an owner, with vectors of their turns. Returns the id of one of them. */
 async function fillOwner(world: World, owner: string, size: number): Promise<string> {
   const { deps } = world
   let last = ''
@@ -46,7 +46,7 @@ export async function growthOfOwner(world: World): Promise<Series[]> {
   const series = (verb: string, call: (size: number, n: number) => Promise<unknown>, reason: string | null = null) =>
     measureSeries({ verb, quantity: 'conversations', reason }, SIZES, call, progress)
   return [
-    await series('append to one of them', (size) => appendSome(world, id(size), 1)),
+    await series('append to one conversation', (size) => appendSome(world, id(size), 1)),
     await series(
       'recall over the owner',
       (size, n) =>

@@ -5,7 +5,7 @@ import { addParticipant } from '../../../src/domain/participant.ts'
 import { recall } from '../../../src/domain/recall/recall.ts'
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { measureSeries, type Series } from './series.ts'
-import { appendSome, createQuietly, queryOf, settle, viewer, type World } from './world.ts'
+import { appendSome, createUncompacted, queryOf, settle, viewer, type World } from './world.ts'
 
 const SIZES = [2, 10, 100, 1_000]
 const TURNS = 200
@@ -14,7 +14,7 @@ export async function growthOfParticipants(world: World): Promise<Series[]> {
   const { deps, progress } = world
   const ids = new Map<number, string>()
   for (const size of SIZES) {
-    const id = await createQuietly(world, size)
+    const id = await createUncompacted(world, size)
     await appendSome(world, id, TURNS)
     ids.set(size, id)
   }
@@ -31,7 +31,7 @@ export async function growthOfParticipants(world: World): Promise<Series[]> {
     await series('context of 20 turns', (size) =>
       buildContext(deps, viewer, { conversationId: id(size), tokenBudget: 8_000, recentTurns: 20 }),
     ),
-    // The same actor again, so that the number of participants stays the same.
+    // The actor is already a participant, so the number of participants stays the same.
     await series('addParticipant of a participant', (size) =>
       addParticipant(deps, viewer, { conversationId: id(size), participant: { actor: 'reader-0' } }),
     ),

@@ -21,9 +21,9 @@ describe('the cost of a verb by size', () => {
   })
 
   test.each([
-    ['flat up to half more', series([1, 2, 6]), 'flat'],
-    ['growing for a known reason', series([2, 4, 8], 'all are searched'), 'grows: all are searched'],
-    ['growing for no known reason', series([2, 4, 8]), 'grows: the reason is not known'],
+    ['printed as flat if the largest size costs at most 1.5 times the smallest', series([1, 2, 6]), 'flat'],
+    ['printed as growing, with its reason', series([2, 4, 8], 'all are searched'), 'grows: all are searched'],
+    ['printed as growing, without a known reason', series([2, 4, 8]), 'grows: the reason is not known'],
   ])('is %s', (_, given, verdict) => {
     const rows = rowsOf(given)
     expect(rows.map((row) => row[1])).toEqual(['1,000 turns', '100,000 turns'])

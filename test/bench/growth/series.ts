@@ -20,7 +20,7 @@ const ROUNDS = 5
 /** Number of calls in a round. */
 const CALLS = 15
 
-/** Measures the verb at each size, after one round of warm-up. */
+/** Measures the verb at each size, after one round of warm-up. `call` also receives the number of the call, from 0. */
 export async function measureSeries(
   { verb, quantity, reason = null }: Pick<Series, 'verb' | 'quantity'> & { reason?: string | null },
   sizes: readonly number[],

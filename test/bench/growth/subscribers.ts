@@ -7,10 +7,10 @@ import { startServer } from '../process.ts'
 import { withDatabase, type Bench } from '../services.ts'
 import type { Series } from './series.ts'
 
-/** Numbers of sockets. The largest leaves connections of the server for the appends. */
+/** Numbers of sockets. The largest size keeps 100 of the server's connections free for the appends. */
 const SIZES = [100, 1_000, MAX_CONNECTIONS - 100]
 const ROUNDS = 5
-/** Pause between turns, ms: long enough to deliver each to all sockets before the next. */
+/** Pause between turns, ms: long enough to deliver each turn to all sockets before the next one is appended. */
 const PAUSE_MS = 200
 
 export async function growthOfSubscribers({ services: { databaseUrl, redisUrl }, progress }: Bench): Promise<Series[]> {

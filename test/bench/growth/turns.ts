@@ -48,7 +48,7 @@ export async function growthOfTurns(world: World, isLarge: boolean): Promise<Ser
         const semanticRecall = { k: 10 }
         return buildContext(deps, viewer, { conversationId: id(size), ...context, semanticRecall, query: queryOf(n) })
       },
-      `its recall: ${how}`,
+      `the recall: ${how}`,
     ),
   ]
 }

@@ -1,5 +1,5 @@
-// One empty database for all series, and the ways to fill it: through the product's own verbs where they write many rows
-// at once, with vectors of the corpus' embedder.
+// The database of all series, and functions that fill it through the domain's verbs, with vectors of the embedder in
+// corpus.ts.
 
 import pg from 'pg'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -13,7 +13,7 @@ export const viewer = { tenant: 'default', actor: 'ada' }
 
 export type World = { deps: Deps; pool: pg.Pool; url: string; progress: Bench['progress'] }
 
-/** Runs `use` on an empty database, without the configured embedder, which would embed the turns again. */
+/** Runs `use` on an empty database. Stops the configured embedder, which would embed the turns again. */
 export async function withWorld<T>({ services, progress }: Bench, use: (world: World) => Promise<T>): Promise<T> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps: opened, close } = await openDeps(url, services.redisUrl)
@@ -30,11 +30,11 @@ export async function withWorld<T>({ services, progress }: Bench, use: (world: W
   })
 }
 
-/** Updates the statistics of the tables after they were filled. */
+/** Updates the planner's statistics after the tables were filled. */
 export const settle = ({ pool }: World) => sql(pool).query('VACUUM ANALYZE')
 
-/** Creates a conversation that is never compacted, with that many participants. */
-export async function createQuietly({ deps }: World, participants = 2): Promise<string> {
+/** Creates a conversation with that many participants, without compaction and automatic titles. Returns its id. */
+export async function createUncompacted({ deps }: World, participants = 2): Promise<string> {
   const others = Array.from({ length: participants - 1 }, (_, at) => ({ actor: `reader-${at}` }))
   const input = { participants: [{ actor: 'ada' }, ...others], compaction: { strategy: 'NEVER' as const } }
   return (await createConversation(deps, viewer, { ...input, automaticTitle: false })).conversation.id

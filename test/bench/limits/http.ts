@@ -1,5 +1,5 @@
-// Rows over HTTP: our server against a bare node:http + `pg` server, each in a process of its own, with a process for the
-// load.
+// Rows over HTTP: our server against a bare node:http + `pg` server. The servers and the load generator run in
+// processes of their own.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bare, compareResponses } from '../http.ts'

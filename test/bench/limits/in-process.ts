@@ -1,5 +1,5 @@
-// Rows of verbs that both sides run in this process: recall, appends and pages. The limit is one statement on a pool of
-// the size of ours.
+// Rows of the verbs that both sides run in this process: recall, appends and pages. The limit is one hand-written
+// statement, on a connection pool of the same size as ours.
 
 import type { QueryResultRow } from 'pg'
 import { loadConfig } from '../../../src/config/config.ts'
@@ -14,12 +14,16 @@ import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
 import { execute, withDatabase, type Bench } from '../services.ts'
 import { textEmbedder, vectorOf } from '../text-embedder.ts'
 
-/** Number of calls in a round of one caller, and of sixteen. */
+/** Number of calls of one caller in a round. */
 const CALLS = 40
+/** Number of calls of CALLERS concurrent callers in a round. */
 const SHARED_CALLS = 320
+/** Number of appends of all callers in a round. */
 const APPENDS = 1_600
 const CALLERS = 16
+/** Number of turns in the conversation that recalls search. */
 const RECALLED = 1_000
+/** Number of turns in the conversation whose pages are read. */
 const PAGED = 2_000
 
 const scope = 'default'
@@ -75,7 +79,7 @@ const pageLimit = (pool: Pool, conversationId: string): Promise<number> =>
 
 type Read = (n: number) => Promise<number>
 
-/** Throws unless both sides find as many rows for each query. */
+/** Throws unless both sides find the same number of rows, at least one, for each query. */
 async function compareReads(ours: Read, limit: Read): Promise<void> {
   for (let n = 0; n < CALLS; n++) {
     const [found, expected] = [await ours(n), await limit(n)]
@@ -84,13 +88,13 @@ async function compareReads(ours: Read, limit: Read): Promise<void> {
 }
 
 const ONE_STATEMENT = 'one statement'
-const alone = (label: string, asked: number, ours: Read, limit: Read): Row => ({
+const ofOneCaller = (label: string, asked: number, ours: Read, limit: Read): Row => ({
   ...{ label, against: ONE_STATEMENT, asked, unit: 'ms' },
   check: () => compareReads(ours, limit),
   ours: () => medianTime(CALLS, ours),
   theirs: () => medianTime(CALLS, limit),
 })
-const together = (label: string, asked: number, ours: Read, limit: Read): Row => ({
+const ofAllCallers = (label: string, asked: number, ours: Read, limit: Read): Row => ({
   ...{ label: `${label}, ${CALLERS} callers`, against: ONE_STATEMENT, asked, unit: '/s' },
   check: () => compareReads(ours, limit),
   ours: () => rateOf(CALLERS, SHARED_CALLS, ours),
@@ -115,7 +119,7 @@ export async function rowsOfRecall(bench: Bench): Promise<Measured[]> {
       (n) => recallLimit(pool, id, queryOf(n)),
     ]
     const label = `recall 10 of ${RECALLED.toLocaleString('en-US')} turns`
-    return measureAll([alone(label, 0.5, ...sides), together(label, 0.5, ...sides)], bench.progress)
+    return measureAll([ofOneCaller(label, 0.5, ...sides), ofAllCallers(label, 0.5, ...sides)], bench.progress)
   })
 }
 
@@ -163,7 +167,7 @@ export async function rowsOfHistory(bench: Bench): Promise<Measured[]> {
     const rows: Row[] = [
       { ...{ label, against: 'one insert each', ...written }, ours: oursAppends, theirs: oneEach },
       { ...{ label, against: 'coalesced inserts', ...written }, ours: oursAppends, theirs: coalesced },
-      alone(
+      ofOneCaller(
         `page of 50 of ${PAGED.toLocaleString('en-US')} turns`,
         0.65,
         () => ours.page(id),

@@ -1,5 +1,5 @@
-// `npm run bench -- limits`: our server against the limit of each verb, the least work that hand-written SQL on the same
-// tables needs, or bare WebSocket frames. Takes about 5 minutes.
+// `npm run bench -- limits`: our server against the limit of each verb, which is minimal hand-written SQL on the same
+// tables; for fan-out, a server that only writes WebSocket frames. Takes about 5 minutes.
 
 import { availableParallelism, loadavg } from 'node:os'
 import { format, note } from '../figures.ts'
@@ -13,15 +13,15 @@ const NOTES = [
   'Medians of 5 interleaved rounds; the ratio is the median of the ratios of the rounds, 1 if ours reaches the limit.',
   'The limit runs named statements on `pg`, as the role and with the tenant of our server, on a pool of the same size. '
     + 'Both sides return the same number of rows, which is checked before the rounds.',
-  'Recall orders the vectors of the conversation by distance, without words, views, neighbours and relevance. The query '
-    + 'is embedded on both sides.',
-  'A plain append updates the counters and inserts the turn and its entry, without views, checks, index terms and '
-    + 'notifications. Coalesced appends insert the turns of 16 callers in one statement.',
-  'Over HTTP, the limit is a node:http server that sends the bytes that Postgres builds; its pages and lists are equal to '
-    + 'ours byte for byte. Our server embeds appended turns in the background, also while the rounds run; the limit does '
-    + 'not, and appends to a database of its own.',
-  'The limit of fan-out stores nothing, and writes a frame with the same fields to each socket. The latency is that from '
-    + 'sending the mutation to the arrival on a socket.',
+  'The limit of recall orders the vectors of the conversation by distance, without words, views, neighbours and '
+    + 'relevance. Both sides embed the query.',
+  'The limit of an append updates the counters and inserts the turn and its entry, without views, checks, index terms '
+    + 'and notifications. Coalesced appends insert the turns of 16 callers in one statement.',
+  'Over HTTP, the limit is a node:http server that sends the bytes that Postgres builds; its pages and lists are equal '
+    + 'to ours byte for byte. Our server embeds appended turns in the background, also while the rounds run; the limit '
+    + 'does not embed, and appends to its own database.',
+  'The limit of fan-out stores nothing, and writes a frame with the same fields to each socket. The latency is the '
+    + 'time from sending the mutation to the arrival on a socket.',
 ]
 
 /** The number of runnable processes, averaged over the last minute. */

@@ -5,9 +5,9 @@ import { measure, type Measured } from '../row.ts'
 import type { Bench } from '../services.ts'
 
 const SOCKETS = 5_000
-/** Pause between turns, ms: long enough for either server to deliver each before the next. */
+/** Pause between turns, ms: long enough for either server to deliver each turn before the next one is appended. */
 const PAUSE_MS = 250
-/** A p99 of at most 1.4 times that of bare frames. */
+/** Minimum ratio: our p99 may be at most 1.4 times that of bare frames. */
 const ASKED = 0.71
 
 export async function rowOfSockets(bench: Bench): Promise<Measured[]> {

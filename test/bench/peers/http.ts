@@ -1,5 +1,5 @@
-// Rows against PostGraphile over HTTP: appends, pages and nested lists of the same texts, with a process for each server
-// and one for the load.
+// Rows against PostGraphile over HTTP: appends, pages and nested lists of the same texts. Each server and the load
+// generator run in processes of their own.
 
 import pg from 'pg'
 import { openConnection } from '../http-client.ts'
@@ -37,7 +37,7 @@ async function fillTables(url: string, { read, written }: { read: string[]; writ
   await client.connect()
   try {
     await client.query(TABLES)
-    // The newest 50 are those with turns, as in our database.
+    // The newest 50 conversations are the ones with turns, as in our database.
     for (const ids of [written, read]) {
       await client.query(
         `INSERT INTO conversation (id, title) SELECT id, 'Conversation ' || at

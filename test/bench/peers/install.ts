@@ -1,5 +1,5 @@
-// Installs the peers on demand, outside package.json, in exact versions. Mastra's declare Node 22 and run on Node 20 as
-// well; version 5 of PostGraphile does not.
+// Installs exact versions of the peers on demand, outside package.json. Mastra's packages declare Node 22 but also run
+// on Node 20; version 5 of PostGraphile does not.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -19,10 +19,10 @@ const VERSIONS = {
 
 const DIRECTORY = fileURLToPath(new URL('../../../node_modules/.cache/peers/', import.meta.url))
 
-/** Names the versions of the peers, for the notes of a report. */
+/** Returns a peer's name and version, for the notes of a report. */
 export const versionOf = (name: keyof typeof VERSIONS): string => `${name} ${VERSIONS[name]}`
 
-/** Loads an installed package. Its types are those that the caller declares. */
+/** Loads an installed package. The caller declares its types. */
 export const loadPeer = (name: keyof typeof VERSIONS): unknown => createRequire(`${DIRECTORY}package.json`)(name)
 
 /** Installs the peers unless exactly these versions are installed. */

@@ -1,4 +1,4 @@
-// Mastra's memory on Postgres and pgvector, as its public API offers it, with its default index.
+// Mastra's memory on Postgres and pgvector, through its public API and with its default index.
 
 import { loadPeer } from './install.ts'
 import { vectorOf } from '../text-embedder.ts'
@@ -39,7 +39,7 @@ export type Mastra = {
   close(): Promise<void>
 }
 
-const recalled = (scope: SemanticRecall['scope'], messageRange: number): Options => ({
+const recallOptions = (scope: SemanticRecall['scope'], messageRange: number): Options => ({
   semanticRecall: { topK: 10, messageRange, scope },
 })
 
@@ -59,7 +59,7 @@ export async function openMastra(connectionString: string): Promise<Mastra> {
       embeddings: values.map((text) => Array.from(vectorOf(text))),
     }),
   }
-  const memory = new Memory({ storage, vector, embedder, options: { lastMessages: 20, ...recalled('thread', 1) } })
+  const memory = new Memory({ storage, vector, embedder, options: { lastMessages: 20, ...recallOptions('thread', 1) } })
   let number = 0
   const start = Date.UTC(2026, 0, 1)
   return {
@@ -83,12 +83,12 @@ export async function openMastra(connectionString: string): Promise<Mastra> {
       await memory.saveMessages({ messages, memoryConfig })
     },
     async recall(threadId, resourceId, vectorSearchString, scope) {
-      const threadConfig = recalled(scope, 0)
+      const threadConfig = recallOptions(scope, 0)
       return (await memory.recall({ threadId, resourceId, perPage: 0, vectorSearchString, threadConfig })).messages
         .length
     },
     async context(threadId, resourceId, vectorSearchString) {
-      const threadConfig = { lastMessages: 20, ...recalled('thread', 1) }
+      const threadConfig = { lastMessages: 20, ...recallOptions('thread', 1) }
       return (await memory.recall({ threadId, resourceId, vectorSearchString, threadConfig })).messages.length
     },
     async page(threadId, resourceId) {

@@ -1,5 +1,5 @@
-// Rows against Mastra's memory: recall, contexts, appends and pages, both in this process, with the same texts and
-// vectors, each on a database of its own of the same Postgres.
+// Rows against Mastra's memory: recall, contexts, appends and pages. Both sides run in this process, with the same
+// texts and vectors, each on its own database of one Postgres.
 
 import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { medianTime, rateOf } from '../figures.ts'
@@ -9,17 +9,18 @@ import { openOurs, type Ours } from '../ours.ts'
 import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
 
 const PEER = 'Mastra'
-/** Number of calls in a round of one caller, and of sixteen. */
+/** Number of calls of one caller in a round. */
 const CALLS = 20
+/** Number of calls of CALLERS concurrent callers in a round. */
 const SHARED_CALLS = 160
 const CALLERS = 16
 /** Number of texts per call of saveMessages, which embeds and stores their vectors at once. */
 const BATCH = 100
 
-/** `settle` updates the statistics of both databases after they were filled. */
+/** `settle` updates the planner's statistics in both databases after they were filled. */
 type Sides = { ours: Ours; mastra: Mastra; settle(): Promise<void> }
-/** A conversation of both sides: its id is the same text in Mastra. */
-type Place = { id: string; owner: string }
+/** A conversation that exists on both sides, with the same id. */
+type PairedConversation = { id: string; owner: string }
 
 const texts = (count: number) => Array.from({ length: count }, () => words(WORDS_A_TURN))
 const queries = Array.from({ length: CALLS }, () => words(WORDS_A_QUERY))
@@ -50,20 +51,20 @@ async function withSides<T>({ services }: Bench, embeds: boolean, use: (sides: S
   )
 }
 
-async function create({ ours, mastra }: Sides, owner: string): Promise<Place> {
+async function create({ ours, mastra }: Sides, owner: string): Promise<PairedConversation> {
   const id = await ours.createConversation(owner)
   await mastra.createThread(id, owner)
   return { id, owner }
 }
 
-/** Creates a conversation of both sides with the same texts. */
-async function fill(sides: Sides, owner: string, size: number, embedded: boolean): Promise<Place> {
-  const place = await create(sides, owner)
+/** Creates a conversation with the same texts on both sides. */
+async function fill(sides: Sides, owner: string, size: number, embedded: boolean): Promise<PairedConversation> {
+  const conversation = await create(sides, owner)
   const all = texts(size)
-  await sides.ours.appendAll(place.id, all)
+  await sides.ours.appendAll(conversation.id, all)
   for (let from = 0; from < size; from += BATCH)
-    await sides.mastra.append(place.id, owner, all.slice(from, from + BATCH), embedded)
-  return place
+    await sides.mastra.append(conversation.id, owner, all.slice(from, from + BATCH), embedded)
+  return conversation
 }
 
 /** Throws if a read finds nothing: both sides must do the work that is compared. */
@@ -72,41 +73,46 @@ const found = async (read: Promise<number>): Promise<void> => {
 }
 
 type Read = (n: number) => Promise<number>
-const alone = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
+const ofOneCaller = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
   ...{ label, against: PEER, asked, unit: 'ms', warmUpMs: WARM_UP_MS },
   ours: () => medianTime(CALLS, (n) => found(ours(n))),
   theirs: () => medianTime(CALLS, (n) => found(theirs(n))),
 })
-const together = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
+const ofAllCallers = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
   ...{ label: `${label}, ${CALLERS} callers`, against: PEER, asked, unit: '/s', warmUpMs: WARM_UP_MS },
   ours: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(ours(n))),
   theirs: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(theirs(n))),
 })
 
-function readRows({ ours, mastra }: Sides, sizes: Map<number, Place>, owners: Map<number, Place>): Row[] {
-  const recallOf = ({ id, owner }: Place): [Read, Read] => [
+/** `sizes`: conversations by number of turns. `owners`: one conversation of each owner, by the owner's turns. */
+function readRows(
+  { ours, mastra }: Sides,
+  sizes: Map<number, PairedConversation>,
+  owners: Map<number, PairedConversation>,
+): Row[] {
+  const recallOf = ({ id, owner }: PairedConversation): [Read, Read] => [
     (n) => ours.recall(id, queryOf(n), 'CONVERSATION'),
     (n) => mastra.recall(id, owner, queryOf(n), 'thread'),
   ]
-  const ownerRecall = ({ id, owner }: Place): [Read, Read] => [
+  const ownerRecall = ({ id, owner }: PairedConversation): [Read, Read] => [
     (n) => ours.recall(id, queryOf(n), 'OWNER'),
     (n) => mastra.recall(id, owner, queryOf(n), 'resource'),
   ]
-  const contextOf = ({ id, owner }: Place): [Read, Read] => [
+  const contextOf = ({ id, owner }: PairedConversation): [Read, Read] => [
     (n) => ours.context(id, queryOf(n)),
     (n) => mastra.context(id, owner, queryOf(n)),
   ]
-  const place = (size: number) => sizes.get(size)!
+  const ofSize = (size: number) => sizes.get(size)!
   return [
-    alone('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
-    together('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
-    alone('recall, 2,000 turns', 3, ...recallOf(place(2_000))),
-    alone('recall, 10,000 turns', 3, ...recallOf(place(10_000))),
+    ofOneCaller('recall, 1,000 turns', 4, ...recallOf(ofSize(1_000))),
+    ofAllCallers('recall, 1,000 turns', 4, ...recallOf(ofSize(1_000))),
+    ofOneCaller('recall, 2,000 turns', 3, ...recallOf(ofSize(2_000))),
+    ofOneCaller('recall, 10,000 turns', 3, ...recallOf(ofSize(10_000))),
     ...[...owners].map(([size, owned]) =>
-      alone(`recall, owner, ${size.toLocaleString('en-US')} turns`, 8, ...ownerRecall(owned)),
+      ofOneCaller(`recall, owner, ${size.toLocaleString('en-US')} turns`, 8, ...ownerRecall(owned)),
     ),
-    alone('context 20 + 10, 1,000 turns', 4, ...contextOf(place(1_000))),
-    alone('context 20 + 10, 10,000 turns', 4, ...contextOf(place(10_000))),
+    ofOneCaller('context 20 + 10, 1,000 turns', 4, ...contextOf(ofSize(1_000))),
+    ofOneCaller('context 20 + 10, 10,000 turns', 4, ...contextOf(ofSize(10_000))),
   ]
 }
 
@@ -114,12 +120,12 @@ function readRows({ ours, mastra }: Sides, sizes: Map<number, Place>, owners: Ma
 export async function readsOfMemory(bench: Bench, isLarge: boolean): Promise<Measured[]> {
   const { progress } = bench
   return withSides(bench, true, async (sides) => {
-    const sizes = new Map<number, Place>()
+    const sizes = new Map<number, PairedConversation>()
     for (const size of [1_000, 2_000, 10_000]) {
       sizes.set(size, await fill(sides, `owner-of-${size}`, size, true))
       progress(`${size} turns written`)
     }
-    const owners = new Map<number, Place>()
+    const owners = new Map<number, PairedConversation>()
     for (const conversations of isLarge ? [10, 100] : [10]) {
       const owner = `owner-of-conversations-${conversations}`
       const size = conversations * 1_000
@@ -140,15 +146,15 @@ export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
   const { progress } = bench
   return withSides(bench, false, async (sides) => {
     const { ours, mastra } = sides
-    const places: Place[] = []
-    for (let n = 0; n < CALLERS; n++) places.push(await create(sides, 'writer'))
-    const append = (n: number) => places[n % CALLERS]!
+    const conversations: PairedConversation[] = []
+    for (let n = 0; n < CALLERS; n++) conversations.push(await create(sides, 'writer'))
+    const target = (n: number) => conversations[n % CALLERS]!
     const rows: Row[] = [
       {
         ...{ label: `append, ${CALLERS} callers`, against: PEER, asked: 6, unit: '/s', warmUpMs: WARM_UP_MS },
-        ours: () => rateOf(CALLERS, 8 * SHARED_CALLS, (n) => ours.append(append(n).id, queryOf(n))),
+        ours: () => rateOf(CALLERS, 8 * SHARED_CALLS, (n) => ours.append(target(n).id, queryOf(n))),
         theirs: () =>
-          rateOf(CALLERS, 8 * SHARED_CALLS, (n) => mastra.append(append(n).id, 'writer', [queryOf(n)], false)),
+          rateOf(CALLERS, 8 * SHARED_CALLS, (n) => mastra.append(target(n).id, 'writer', [queryOf(n)], false)),
       },
     ]
     for (const [size, asked] of [
@@ -160,7 +166,7 @@ export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
       progress(`${size} turns written`)
       const label = `page of 50 of ${size.toLocaleString('en-US')} turns`
       rows.push(
-        alone(
+        ofOneCaller(
           label,
           asked,
           () => ours.page(id),
@@ -179,9 +185,9 @@ export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
 export async function embeddedAppends(bench: Bench): Promise<Measured[]> {
   return withSides(bench, true, async (sides) => {
     const { ours, mastra } = sides
-    const places: Place[] = []
-    for (let n = 0; n < CALLERS; n++) places.push(await create(sides, 'writer'))
-    const place = (n: number) => places[n % CALLERS]!
+    const conversations: PairedConversation[] = []
+    for (let n = 0; n < CALLERS; n++) conversations.push(await create(sides, 'writer'))
+    const target = (n: number) => conversations[n % CALLERS]!
     let round = 0
     const textOf = (n: number) => `${words(WORDS_A_TURN)} ${round}-${n}`
     const count = 2 * SHARED_CALLS
@@ -196,13 +202,13 @@ export async function embeddedAppends(bench: Bench): Promise<Measured[]> {
       async ours() {
         round += 1
         const begin = performance.now()
-        await rateOf(CALLERS, count, (n) => ours.append(place(n).id, textOf(n)))
+        await rateOf(CALLERS, count, (n) => ours.append(target(n).id, textOf(n)))
         await ours.untilEmbedded()
         return (count * 1_000) / (performance.now() - begin)
       },
       theirs() {
         round += 1
-        return rateOf(CALLERS, count, (n) => mastra.append(place(n).id, 'writer', [textOf(n)], true))
+        return rateOf(CALLERS, count, (n) => mastra.append(target(n).id, 'writer', [textOf(n)], true))
       },
     }
     return [await measure(row, bench.progress)]

@@ -1,4 +1,4 @@
-// A server of PostGraphile over two plain tables, in a process of its own, with its caches of parsed queries. It prints
+// A PostGraphile server over two plain tables, in a process of its own, with its caches of parsed queries. It prints
 // its URL.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
-// Rows against graphql-ws with yoga's pub/sub on Redis: single turns to 5,000 sockets and streaming deltas to 1,000. The
-// peer stores nothing; ours stores every event in Postgres.
+// Rows against graphql-ws with yoga's pub/sub on Redis: single turns to 5,000 sockets and streaming deltas to 1,000.
+// The peer stores nothing; ours stores every event in Postgres.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureBurst, measureSingleTurns, openTurns, SUBSCRIBERS, withSides, type FanOutSide } from '../fan-out.ts'
@@ -9,7 +9,7 @@ import { measure, WARM_UP_MS, type Measured } from '../row.ts'
 
 const PEER = 'graphql-ws + Redis'
 const SOCKETS = 5_000
-/** Pause between single turns, ms: long enough for the slower side to deliver each before the next. */
+/** Pause between single turns, ms: long enough for the slower side to deliver each turn before the next one. */
 const PAUSE_MS = 400
 
 /** Connects the sockets to both servers, and runs `use`. */

@@ -1,4 +1,4 @@
-// Two agents, of which the first hands a question over to the second by a mention: with the client of the package.
+// Two agents with the client of the package: the first mentions the second to hand a question over.
 
 import { connect, type ConnectOptions } from '../../../src/client/index.ts'
 

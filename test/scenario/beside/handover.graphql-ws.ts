@@ -1,4 +1,4 @@
-// Two agents, of which the first hands a question over to the second by a mention: with a bare client of graphql-ws.
+// Two agents with a bare client of graphql-ws: the first mentions the second to hand a question over.
 
 import { startAgent } from './agent.graphql-ws.ts'
 import type { Options } from './connection.graphql-ws.ts'
