@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 const root = new URL('../', import.meta.url)
 const inRoot = (path: string) => fileURLToPath(new URL(path, root))
 
-/** Files read at run time, copied to the same path, because modules read them by relative path. */
+/** Files that the code reads at run time. They keep their paths, because modules read them by relative paths. */
 const ASSETS = ['providers/openai/prompts', 'providers/static/word-vectors.bin', 'server/graphiql', 'store/template']
 
 await import('./generate-client.ts')
-// A template for the current migrations, which may be newer than the last `npm run prepare`.
+// Creates the database template again: the migrations may have changed since the last `npm run prepare`.
 await import('./template.ts')
 rmSync(inRoot('dist'), { recursive: true, force: true })
 const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))

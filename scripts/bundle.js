@@ -1,15 +1,16 @@
 // @ts-check
-// Bundles the command `colloquy` and its dependencies into one CommonJS script: loading 1,200 modules takes longer than
-// everything else that a start does.
+// Bundles the command `colloquy` and its dependencies into one CommonJS script, because loading 1,200 modules would
+// take most of the time of a start.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 
-/** Packages that stay outside: some read files at paths relative to their own, and others are optional or seldom used. */
+/** Packages that are not bundled: some read files by relative paths, and others are optional or seldom used. */
 const EXTERNAL = ['@electric-sql/*', '@graphql-yoga/render-graphiql', '@huggingface/transformers', 'pg-native']
 
 /**
- * Replaces import.meta.url of a source by the URL of its compiled module, next to which are its assets and threads.
+ * Replaces import.meta.url in a source by the URL of its compiled module, whose directory contains its assets and
+ * threads.
  * @param {string} root
  * @returns {import('esbuild').Plugin}
  */
@@ -27,7 +28,7 @@ const moduleUrls = (root) => ({
 })
 
 /**
- * Leaves Prisma's query compiler outside, as CommonJS, which require() can load.
+ * Excludes Prisma's query compiler from the bundle, and imports its CommonJS version, which require() can load.
  * @type {import('esbuild').Plugin}
  */
 const queryCompiler = {
@@ -44,8 +45,8 @@ const queryCompiler = {
 const RENAMED = /^( *(?:var )?(?:(\w+?)\d+ = class|\w+ = class _(\w+))(?: _\w+)?(?: extends .+)? \{)$/gm
 
 /**
- * Gives renamed classes their own name, which the log shows as the type of an error. The bundler could keep the names of
- * functions too, but would then define the name of each closure when it is created.
+ * Restores the names of renamed classes, because the log contains them as the types of errors. The bundler's own option
+ * keeps the names of functions as well, but then each closure would be named when it is created, which takes time.
  * @param {string} code
  */
 export const withClassNames = (code) =>
@@ -55,16 +56,17 @@ export const withClassNames = (code) =>
   )
 
 /**
- * Escapes characters that are not ASCII. With one of them, V8 stores the source with two bytes a character.
+ * Escapes characters that are not ASCII. If a source contains one, V8 stores the source with two bytes per character.
  * @param {string} code
  */
 export const asAscii = (code) =>
   code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /**
- * @param {string} root of the repository
- * @param {string} directory of the compiled sources
- * @param {string} outfile in that directory
+ * Writes the bundle and its source map.
+ * @param {string} root directory of the repository
+ * @param {string} directory directory of the compiled sources
+ * @param {string} outfile file name of the bundle in `directory`
  */
 export async function bundleCommand(root, directory, outfile) {
   const { build } = await import('esbuild')
@@ -82,7 +84,7 @@ export async function bundleCommand(root, directory, outfile) {
     // Scripts in a virtual machine context, as with a code cache, have no import() without an experimental API.
     supported: { 'dynamic-import': false },
     banner: { js: `const BUNDLE_URL = require('node:url').pathToFileURL(__filename).href;` },
-    // Dependencies that are ES modules.
+    // Defined for dependencies that are ES modules.
     define: { 'import.meta.url': 'BUNDLE_URL' },
     sourcemap: 'linked',
     sourcesContent: false,

@@ -1,6 +1,6 @@
-// Checks stock clients and tools against this checkout: lints the schema, generates and compiles typed programs, runs
-// them on a server, then kills servers under subscribed clients. Prints a table of all checks. test/clients must be
-// installed, as `npm run check:clients` does. With TEST_DATABASE_URL, servers on Postgres are killed as well.
+// `npm run check:clients`: checks widely used GraphQL clients and tools with this checkout. Lints the schema, generates
+// and compiles typed programs, runs them on a server, and kills servers while clients are subscribed. Prints a table of
+// all checks. The npm script installs test/clients first. With TEST_DATABASE_URL, also kills servers on Postgres.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ function report(part: string, check: string, passed: boolean): void {
 
 type Output = { code: number | null; lines: string[] }
 
-/** Runs a command of the nested package and collects its output. */
+/** Runs a command, by default in test/clients, and collects the lines of its output. */
 async function run(
   command: string,
   args: string[],
@@ -72,7 +72,7 @@ async function checkSchema(): Promise<void> {
 
 const PROGRAMS = { 'Apollo Client': 'apollo/program.ts', urql: 'urql/program.ts', Relay: 'generated/relay-program.ts' }
 
-/** Runs the typed programs. Anything that they print besides passed checks, such as a warning of a cache, fails. */
+/** Runs the typed programs. A program fails if it prints a line other than a passed check, such as a warning. */
 async function checkPrograms({ url }: Server): Promise<void> {
   for (const [part, file] of Object.entries(PROGRAMS)) {
     const { code, lines } = await run(bin('tsx'), [file], directory, { COLLOQUY: url })
@@ -87,7 +87,7 @@ async function checkPrograms({ url }: Server): Promise<void> {
 const dataDir = await newDataDir()
 const server = await createServerProcess({ dataDir })
 await Promise.all([checkSchema(), server.start()])
-// Without its artifacts, a program cannot be loaded.
+// A program cannot be loaded if its artifacts were not compiled.
 const isCompiled = results.every(({ passed }) => passed)
 if (isCompiled) await checkPrograms(server)
 await server.kill('SIGTERM')

@@ -1,5 +1,5 @@
-// Checks the examples, which must be installed, as `npm run check:examples` does: compiles them, runs each offline, and
-// compares what it prints with docs/library.md. A file of an example has at most MAX_LINES lines.
+// `npm run check:examples`: compiles the examples, runs each offline, and compares its output with docs/library.md.
+// Each file of an example must have at most MAX_LINES lines. The npm script installs the examples first.
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const names = readdirSync(`${root}examples`, { withFileTypes: true })
   .map(({ name }) => name)
 
 let failed = 0
-/** Runs a check, which returns a problem or throws, and prints the result. */
+/** Runs a check and prints the result. `find` returns the problem, or null; an error counts as a problem. */
 async function check(what: string, find: () => Promise<string | null>): Promise<void> {
   const problem = await find().catch((error: unknown) => {
     const { stdout = '', stderr = '', message } = error as { stdout?: string; stderr?: string; message: string }
@@ -30,7 +30,7 @@ async function check(what: string, find: () => Promise<string | null>): Promise<
   if (problem !== null) failed += 1
 }
 
-/** Returns the text that docs/library.md says the example prints. */
+/** Returns the expected output of the example, from docs/library.md. */
 function expectedOf(name: string): string | undefined {
   const text = readFileSync(`${root}docs/library.md`, 'utf8')
   return text.split(`examples/${name}/main.ts`)[1]?.split('```text\n')[1]?.split('```')[0]

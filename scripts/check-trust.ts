@@ -1,6 +1,7 @@
-// `npm run check:trust [-- words] [--short] [--store embedded|postgres]`: checks the promises of docs/security.md, and
-// prints one table, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis.
-// `words` selects the sections whose names contain them. Fails if a row is not ok, or a section cannot run.
+// `npm run check:trust [-- words] [--short] [--store embedded|postgres]`: checks the statements of docs/security.md and
+// prints a table. Runs on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis.
+// `words` selects the sections whose names contain the words; `--short` runs a tenth of each measurement. Fails if a
+// row is not ok, or a section cannot run.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ import type { Row, Section, Store } from '../test/trust/section.ts'
 import { subscribers } from '../test/trust/subscribers.ts'
 import { testSection } from '../test/trust/tests.ts'
 
-/** Add a section here. A part that is shown by tests alone is a `testSection`. */
+/** The sections of the table. A `testSection` runs tests; the other sections run their own checks. */
 const SECTIONS: readonly Section[] = [
   testSection('isolation sweep', ['test/scenario/isolation.test.ts', 'test/store/isolation.test.ts']),
   audits,
@@ -41,7 +42,7 @@ const { values: options, positionals } = parseArgs({
 
 const log = (line: string) => console.error(line)
 
-/** Runs a section. A section that cannot run has one row, which is not ok and says why. */
+/** Runs a section. A section that cannot run has a single row, which is not ok and contains the error. */
 async function rowsOf(section: Section, stores: readonly Store[]): Promise<Row[]> {
   log(section.name)
   try {

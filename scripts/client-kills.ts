@@ -1,5 +1,5 @@
-// Kills a server under the clients of test/clients/kill.ts while a writer appends turns, and counts what each client
-// received against what the server acknowledged.
+// Kills a server to which the clients of test/clients/kill.ts are subscribed while a writer appends turns, and compares
+// the entries that each client received with the turns that the server acknowledged.
 
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -19,7 +19,7 @@ const CLIENTS = [
   'Relay',
 ]
 const SIGNALS = ['SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const
-/** Time in which all clients must have caught up with the writer, after a restart. */
+/** Time within which all clients must catch up with the writer after a restart, ms. */
 const CATCH_UP_MS = 60_000
 
 async function send(server: Server, query: string, variables: object): Promise<any> {
@@ -43,7 +43,7 @@ const APPEND = `mutation ($input: AppendTurnInput!) {
   result: appendTurn(input: $input) { ... on AppendTurnPayload { turn { seq } } ... on UserError { message } }
 }`
 
-/** Appends turns until it is stopped, each repeatedly until the server acknowledges it. */
+/** Appends turns until it is stopped. Repeats each turn until the server acknowledges it. */
 function startWriter(server: Server, conversationId: string) {
   const acknowledged: number[] = []
   let stopped = false
@@ -67,8 +67,8 @@ function startWriter(server: Server, conversationId: string) {
 }
 
 /**
- * Starts all clients in one process. Returns the seqs that each has received, and all other lines. `reached` waits for
- * an entry, and returns whether all clients have received it.
+ * Starts all clients in one process. `received` has the seqs that each client received; `other` has all other lines of
+ * the process's output. `reached` resolves with whether all clients receive the entry `seq` within CATCH_UP_MS.
  */
 function startClients(server: Server, conversationId: string, directory: string) {
   const child = spawn(`${directory}node_modules/.bin/tsx`, ['kill.ts', conversationId], {
@@ -103,7 +103,7 @@ export function countFaults(received: number[], expected: number[]) {
   }
 }
 
-/** Kills and restarts a server on the backend. Returns one check for each client. `directory`: the nested package. */
+/** Kills and restarts a server on the backend. Returns one check for each client. `directory` is test/clients. */
 export async function killUnderClients({ name, open }: Backend, directory: string) {
   const dataDir = name === 'embedded' ? await newDataDir() : null
   const opened = dataDir === null ? await open() : null

@@ -1,5 +1,5 @@
-// Prints src/client/generated.ts, which is not committed: the types of the fragments and inputs that the client's documents use, and what stock
-// clients need to know about the schema (possible types and scalars).
+// Prints src/client/generated.ts, which is not committed: the types of the fragments and inputs in the client's
+// documents, and the possible types and scalars of the schema, for other GraphQL clients.
 
 import {
   isAbstractType,
@@ -37,7 +37,7 @@ const SCALARS: Record<string, string> = {
   DateTime: 'string',
   JSON: 'any',
 }
-/** The inputs and enums that functions of the client take. */
+/** The inputs and enums that are parameters of the client's functions. */
 const NAMED = [
   'CreateConversationInput',
   'TurnInput',
@@ -48,8 +48,8 @@ const NAMED = [
   'ClaimScope',
 ]
 
-const HEADER = `// Written by \`npm run prepare\` (scripts/client-types.ts): the types of what the client sends and receives, and what
-// stock clients need to know about the schema.
+const HEADER = `// Written by \`npm run prepare\` (scripts/client-types.ts): the types of the fragments and inputs in
+// the client's documents, and the possible types and scalars of the schema, for other GraphQL clients.
 `
 
 const doc = (description: string | null | undefined, indent = '') =>
@@ -61,7 +61,7 @@ const valuesOf = (type: GraphQLEnumType) =>
     .map(({ name }) => `'${name}'`)
     .join(' | ')
 
-/** The object types of each interface and union, as Apollo Client's cache takes them. */
+/** Prints the object types of each interface and union, in the format of Apollo Client's cache. */
 function possibleTypesOf(schema: GraphQLSchema): string {
   const lines = Object.values(schema.getTypeMap())
     .filter((type) => isAbstractType(type) && !type.name.startsWith('__'))
@@ -78,7 +78,7 @@ function possibleTypesOf(schema: GraphQLSchema): string {
 export const possibleTypes: Record<string, string[]> = {\n${lines.join('')}}\n`
 }
 
-/** The custom scalars, as graphql-codegen (`scalars` of its configuration) and gql.tada (a type) take them. */
+/** Prints the custom scalars, in the formats of graphql-codegen (its setting `scalars`) and gql.tada (a type). */
 function scalarsOf(schema: GraphQLSchema): string {
   const custom = Object.values(schema.getTypeMap()).filter((type) => isScalarType(type) && !isSpecifiedScalarType(type))
   const types = custom.map(({ name }) => [name, name === 'JSON' ? 'unknown' : SCALARS[name]!] as const)
@@ -90,7 +90,7 @@ export const scalars = { ${types.map(([name, type]) => `${name}: '${type}'`).joi
 `
 }
 
-/** The fragments of all documents, by name. FOLLOW_SHARED selects less than FOLLOW, whose types are printed. */
+/** Returns the fragments of all documents by name, except those of FOLLOW_SHARED, which select less than FOLLOW's. */
 function fragmentsOf(): Map<string, FragmentDefinitionNode> {
   const found = new Map<string, FragmentDefinitionNode>()
   for (const [name, text] of Object.entries(documents)) {
@@ -138,7 +138,7 @@ export function printClientTypes(schema: GraphQLSchema): string {
   }
   const bracketed = (type: string) => (/ [|&] /.test(type) && !type.startsWith('{') ? `(${type})` : type)
 
-  /** The fields that a selection on an object selects, each a line; those of fragments on other types are omitted. */
+  /** Prints the fields that a selection on an object selects, one per line. Omits fragments on other types. */
   function fieldsOf(type: GraphQLObjectType, { selections }: SelectionSetNode, indent: string): string[] {
     return selections.flatMap((each) => {
       if (each.kind === Kind.FRAGMENT_SPREAD)
@@ -155,7 +155,7 @@ export function printClientTypes(schema: GraphQLSchema): string {
     })
   }
 
-  /** The type of a selection: the name of the only fragment that it spreads, or its fields. */
+  /** Prints the type of a selection: the name of the fragment if it only spreads one, otherwise its fields. */
   function selected(type: GraphQLNamedType, selection: SelectionSetNode): string {
     const [only, ...others] = selection.selections
     if (only?.kind === Kind.FRAGMENT_SPREAD && others.length === 0) return only.name.value

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { Script } from 'node:vm'
 
-/** Time after which the functions that a start uses are compiled, ms. */
+/** Time after which all functions that a start uses have been compiled, ms. */
 const STARTED_MS = 5_000
 
 /** @param {string} path */
@@ -19,13 +19,13 @@ function readIfExists(path) {
 }
 
 /**
- * Runs the script. Writes the cache, which contains the functions that have been compiled by then, 5 s later or when
- * the process exits. V8 rejects the cache of another version or other flags, which is then replaced.
+ * Runs the script. If there is no usable cache, writes one after STARTED_MS, or earlier when the process exits; it
+ * contains the functions that have been compiled by then. V8 rejects a cache of another version or with other flags.
  * @param {string} path
  */
 export function runWithCodeCache(path) {
   const require = createRequire(path)
-  // Node maps positions only in modules that it loads itself.
+  // Node applies source maps only to modules that it loads itself.
   if (process.sourceMapsEnabled) return void require(path)
   const cachePath = `${path}.${process.version}.cache`
   const cachedData = readIfExists(cachePath)
@@ -40,6 +40,7 @@ export function runWithCodeCache(path) {
 }
 
 /**
+ * Writes the cache after STARTED_MS, or earlier when the process exits.
  * @param {Script} script
  * @param {string} cachePath
  */
@@ -52,7 +53,7 @@ function writeLater(script, cachePath) {
       writeFileSync(draft, script.createCachedData())
       renameSync(draft, cachePath)
     } catch {
-      // The cache only saves time. The directory may be read-only.
+      // Ignored: the cache only saves time, and the directory may be read-only.
     }
   }
   const timer = setTimeout(write, STARTED_MS).unref()

@@ -1,4 +1,4 @@
-// `npm run products`: compiles src/domain/recall/products.wat to products-wasm.ts beside it.
+// `npm run products`: compiles src/domain/recall/products.wat to products-wasm.ts in the same directory.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,7 @@
 // @ts-check
-// The sources compiled to JavaScript, for `npm start` and for tests that start processes: as modules, and the command as
-// one bundle. Compiled once for each version of the sources, and cached in node_modules/.cache. This is JavaScript, so
-// that it runs before anything is compiled.
+// Compiles the sources to JavaScript modules, and the command to one bundle, for `npm start` and for tests that start
+// processes. The result for each version of the sources is cached in node_modules/.cache. This file is JavaScript, so
+// that it runs without being compiled.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -13,11 +13,11 @@ import { bundleCommand } from './bundle.js'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const CACHE = join(root, 'node_modules/.cache')
 const NAME = 'colloquy-compiled-'
-/** Number of earlier versions to keep, because servers that still run load some of their modules later. */
+/** Number of earlier versions to keep, because running servers may still load modules of them. */
 const KEPT = 3
 /** The directories that are compiled. */
 const SOURCES = ['src', 'test/demo']
-/** Files that also change the result. npm writes the last one when it installs packages. */
+/** Other files on which the result depends. npm writes the last one when it installs packages. */
 const BASIS = ['package.json', 'scripts/compiled.js', 'scripts/bundle.js', 'node_modules/.package-lock.json']
 const BUNDLE = 'colloquy.cjs'
 
@@ -56,7 +56,7 @@ const filesIn = (source) =>
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
 
 /**
- * Deletes all but the newest KEPT versions. Keeps the unfinished versions of other processes, whose names contain a dot.
+ * Deletes all but the newest KEPT versions. Keeps unfinished versions of other processes: their names contain a dot.
  */
 async function dropOld() {
   const names = existsSync(CACHE) ? (await readdir(CACHE)).filter((name) => /^colloquy-compiled-[^.]+$/.test(name)) : []
@@ -68,8 +68,8 @@ async function dropOld() {
 }
 
 /**
- * Returns the directory of the compiled sources. Its name is a digest of the files' sizes and times of modification,
- * because reading all files at each start would take 0.3 s.
+ * Compiles the sources unless this version is cached, and returns the directory. The version is a digest of the files'
+ * sizes and times of modification, because reading all files at each start would take 0.3 s.
  */
 async function compileOnce() {
   const files = SOURCES.flatMap(filesIn).sort()
@@ -91,7 +91,7 @@ async function compileOnce() {
 
 /** @type {Promise<string> | undefined} */
 let compiled
-/** Returns the path of the command `colloquy` as one CommonJS script. */
+/** Returns the path of the bundled command `colloquy`, a CommonJS script. */
 export async function bundledCommand() {
   return join(await (compiled ??= compileOnce()), BUNDLE)
 }

@@ -1,5 +1,5 @@
-// The contract with clients: prints the schema, and finds the changes since the last release that the version does not
-// allow. A breaking change needs a new major version, and a line in CHANGELOG.md.
+// The contract with clients is the schema of the last release. Prints the schema, and finds changes since the release
+// that the new version number does not allow. A breaking change needs a new major version, and a line in CHANGELOG.md.
 
 import {
   buildSchema,
@@ -16,8 +16,8 @@ import {
 export const CONTRACT = new URL('../test/scripts/contract.graphql', import.meta.url)
 
 /**
- * Prints the schema. Defines the directive `@oneOf`, which printSchema omits, because some clients' generators know
- * only the directives that the file defines.
+ * Prints the schema. Adds the definition of the directive `@oneOf`, which printSchema omits: some generators of clients
+ * accept only directives that the file defines.
  */
 export const printContract = (schema: GraphQLSchema): string =>
   `"""Exactly one field of the input object must be given, and must not be null."""
@@ -35,7 +35,7 @@ const HEADER = /^# The contract of version (\d+\.\d+\.\d+)\b.*\n\n/
 export const printRelease = ({ version, schema }: Contract): string =>
   `# The contract of version ${version}, written by \`npm run schema -- --release\`.\n\n${printContract(schema)}`
 
-/** Reads a contract that `printRelease` has printed. @throws Error if it names no version */
+/** Parses the output of `printRelease`. @throws Error if it does not begin with a version */
 export function readRelease(text: string): Contract {
   const version = HEADER.exec(text)?.[1]
   if (version === undefined)
@@ -52,7 +52,7 @@ function isOlder(a: string, b: string): boolean {
   return at >= 0 && left[at]! < right[at]!
 }
 
-/** Returns the text of the changelog above the section of a version. */
+/** Returns the text of the changelog before the section of the version. Newer sections come first. */
 export const changesSince = (changelog: string, version: string): string => changelog.split(`\n## [${version}]`)[0]!
 
 /** Returns the schema coordinate of a breaking change: `Type`, `Type.field` or `Enum.VALUE`. */
@@ -65,7 +65,7 @@ function coordinateOf(description: string): string {
   return union ?? /\b[A-Z]\w*\.\w+|\b[A-Z]\w+/.exec(description.replace(/^[A-Z](?:n)? \w+ arg/, ''))?.[0] ?? description
 }
 
-/** The changes that may break a client, described. */
+/** Returns descriptions of the changes that may break a client. */
 const breakingChanges = (before: GraphQLSchema, after: GraphQLSchema): string[] =>
   [
     ...findBreakingChanges(before, after),
@@ -73,8 +73,9 @@ const breakingChanges = (before: GraphQLSchema, after: GraphQLSchema): string[] 
   ].map(({ description }) => description.replace(/\.$/, ''))
 
 /**
- * Returns what keeps `next` from following the release `last`: breaking changes without a new major version, or with one
- * if the changelog does not contain their schema coordinates, for example `Turn.text`, in backticks.
+ * Returns the reasons why `next` must not follow the release `last`: an older version; breaking changes without a new
+ * major version; or, with a new major version, breaking changes whose schema coordinates, for example `Turn.text`, the
+ * changelog does not contain in backticks.
  */
 export function problemsOf(last: Contract, next: Contract, changelog: string): string[] {
   if (isOlder(next.version, last.version)) {
@@ -97,11 +98,11 @@ export function problemsOf(last: Contract, next: Contract, changelog: string): s
     )
 }
 
-/** The schema without descriptions, which are no part of the contract. */
+/** Prints the schema without descriptions, which are not part of the contract. */
 const withoutDescriptions = (schema: GraphQLSchema): string =>
   print(visit(parse(printContract(schema)), { StringValue: (_, key) => (key === 'description' ? null : undefined) }))
 
-/** Returns what keeps `next` from being released after `last`, in addition to `problemsOf`. */
+/** Returns the reasons why `next` must not be released after `last`: those of `problemsOf`, and those of a release. */
 export function problemsOfRelease(last: Contract, next: Contract, changelog: string): string[] {
   const problems = problemsOf(last, next, changelog)
   if (next.version === last.version && withoutDescriptions(next.schema) !== withoutDescriptions(last.schema)) {

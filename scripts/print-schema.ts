@@ -1,6 +1,7 @@
-// `npm run schema` writes the schema to schema.graphql, and the client's types to src/client/generated.ts. With --check,
-// it writes nothing, and fails if a file differs from the schema in the code, or if the schema breaks the contract of the
-// last release (contract.ts). With --release, it also makes the schema the contract of the version in package.json.
+// `npm run schema` writes the schema to schema.graphql, and the client's types to src/client/generated.ts. With
+// --check, it writes nothing, and fails if a file differs from the schema in the code, or if the schema breaks the
+// contract of the last release (contract.ts). With --release, it also writes the contract of the version in
+// package.json.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { schema } from '../src/graphql/schema.ts'
@@ -10,7 +11,7 @@ import { CONTRACT, printContract, printRelease, problemsOf, problemsOfRelease, r
 const urlOf = (path: string) => new URL(`../${path}`, import.meta.url)
 const read = (url: URL) => readFileSync(url, 'utf8')
 
-/** What each file should contain, and the command that writes it. */
+/** The expected text of each file, and the command that writes the file. */
 const FILES = {
   'schema.graphql': { text: printContract(schema), command: 'npm run schema' },
   'src/client/generated.ts': { text: printClientTypes(schema), command: 'npm run prepare' },

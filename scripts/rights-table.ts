@@ -1,4 +1,4 @@
-// Prints the table of rights as Markdown, for docs/security.md.
+// Prints the tables of rights as Markdown, for docs/security.md.
 
 import { CONDITIONS, VERBS, type Condition, type Permit, type VerbRule } from '../src/domain/rights.ts'
 
@@ -20,7 +20,7 @@ const holderOf = ({ relation, right }: Permit): string =>
 
 const row = (...cells: string[]): string => `| ${cells.join(' | ')} |`
 
-/** The cells of a verb's rule. */
+/** Returns the cells of a verb's rule. */
 function cellsOf({ right, permit, conditions = [], limited }: VerbRule): string[] {
   const named = conditions.map((condition) => `\`${condition}\``).join(', ')
   return [`\`${right}\``, permit ? holderOf(permit) : '', named, LIMITED[limited]]
@@ -43,7 +43,7 @@ function conditionRow(condition: Condition): string {
   return row(`\`${condition}\``, `a call ${rule.when}`, holderOf(rule), rule.reason)
 }
 
-/** Returns the two tables: the verbs, and the conditions that they name. */
+/** Returns two tables as Markdown: the verbs, and the conditions of their rules. */
 export const printRights = (): string =>
   [
     row('Verb', 'Right', 'Must come from', 'Conditions', 'Limited credential'),
@@ -55,7 +55,7 @@ export const printRights = (): string =>
     ...(Object.keys(CONDITIONS) as Condition[]).map(conditionRow),
   ].join('\n')
 
-/** Returns the document with the tables between the marks replaced. @throws if it has no marks */
+/** Replaces the tables between the marks of the document. @throws Error if it has no marks */
 export function withRights(document: string): string {
   const [before, rest] = document.split(MARKS.begin)
   const after = rest?.split(MARKS.end)[1]

@@ -1,5 +1,5 @@
 // @ts-check
-// `npm start`: runs the command `colloquy` of this checkout, compiled.
+// `npm start`: compiles the command `colloquy` of this checkout if necessary, and runs it.
 
 import { runWithCodeCache } from './code-cache.js'
 import { bundledCommand } from './compiled.js'

@@ -16,8 +16,8 @@ import { startEmbedded } from '../src/store/embedded.ts'
 import { templatePath } from '../src/store/embedded-template.ts'
 
 /**
- * Compresses the archive with Brotli, to a third of the size of gzip: a cluster repeats its catalogues at distances
- * beyond the window of gzip.
+ * Compresses the archive with Brotli to a third of the size with gzip: the archive contains copies of the catalogues at
+ * distances beyond the window of gzip.
  */
 const compress = (archive: Buffer): Promise<Buffer> =>
   promisify(brotliCompress)(archive, {
@@ -29,8 +29,8 @@ const compress = (archive: Buffer): Promise<Buffer> =>
   })
 
 /**
- * Statements that end the template. Databases are only created from template0 and template1 by CREATE DATABASE, which
- * nothing runs. Without them, the first start writes half as many files.
+ * The last statements that are executed in the template. Only CREATE DATABASE, which Colloquy never runs, needs the
+ * databases template0 and template1. Without them, the first start writes half as many files.
  */
 const FINISH = [
   'UPDATE pg_database SET datistemplate = false',

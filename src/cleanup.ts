@@ -1,8 +1,8 @@
-// Steps that close what was opened, in reverse order.
+// Collects the steps that close opened resources, and runs them in reverse order.
 
 export type Cleanup = {
   add(step: () => unknown): void
-  /** Runs the steps, each once. */
+  /** Runs the steps, the last one first, and forgets them: a further call runs only steps that were added since. */
   run(): Promise<void>
 }
 

@@ -1,11 +1,11 @@
-// Counts what the process does, for /metrics (server/metrics.ts). Plain numbers, because they change on hot paths. They
-// belong to the process: several Deps in one process count together. No name chosen by a client is kept here.
+// The counters of the process for /metrics (server/metrics.ts). They are plain numbers, because hot paths change them.
+// All Deps in one process share them. They contain no name that a client chose.
 
-/** Numbers of observations up to each bound, in seconds. */
+/** A histogram of durations, in seconds. */
 export type Histogram = {
-  /** Upper bounds of the buckets, ascending; a last bucket without a bound follows. */
+  /** Upper bounds of the buckets, ascending. One more bucket has no upper bound. */
   readonly bounds: readonly number[]
-  /** Number of observations in each bucket alone. */
+  /** Number of observations in each bucket, not cumulative. */
   readonly counts: number[]
   /** Sum of all observations. */
   sum: number
@@ -41,12 +41,12 @@ const histogramByOutcome = () =>
   Object.fromEntries(OUTCOMES.map((outcome) => [outcome, createHistogram()])) as Record<OperationOutcome, Histogram>
 
 export const counters = {
-  /** Time from the start of an operation's execution to its result; of a subscription, until it is open. */
+  /** Time from the start of an operation's execution to its result, or until a subscription is open. */
   operations: Object.fromEntries(KINDS.map((kind) => [kind, histogramByOutcome()])) as Record<
     OperationKind,
     Record<OperationOutcome, Histogram>
   >,
-  /** Refused requests and expected errors, by code. `refused` adds to them. */
+  /** Number of refused requests and expected errors, by code. Incremented by `refused`. */
   refusals: new Map<string, number>(),
   /** Turns that appendTurn, appendTurns and openTurn wrote. */
   turns: 0,
@@ -58,17 +58,19 @@ export const counters = {
   lag: createHistogram(),
   /** Operations and connections that were refused because the process was overloaded, by transport. */
   shed: { http: 0, websocket: 0 },
+  /** Open WebSockets. */
   webSockets: 0,
+  /** Open event streams. */
   eventStreams: 0,
   /** Values that redaction removed from turns, by the kind of the detector. */
   redactions: new Map<string, number>(),
-  /** Repeated queries, executed by a plan and without one. */
+  /** Repeated queries: executed by a compiled plan, and executed without one. */
   plans: { planned: 0, fallback: 0 },
-  /** Plain appends, written by the statement for them and by the one for all appends. */
+  /** Appends of plain turns: written by the fast statement for them, and by the statement for all turns. */
   plainAppends: { written: 0, fallback: 0 },
 }
 
-/** Maximum number of codes that are counted; further ones count as OTHER. The server defines all codes. */
+/** Maximum number of codes that are counted separately; further codes count as OTHER. The server defines all codes. */
 const MAX_CODES = 100
 
 /** Counts a refused request or an expected error by its stable code. */

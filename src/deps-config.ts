@@ -24,22 +24,23 @@ export type DepsConfig = Pick<
   | 'logLevel'
 >
   & EngineSettings & {
-    /** Directory of the embedded database; null keeps it in memory. */
+    /** Directory of the embedded database; null for a database in memory. */
     dataDir: string | null
     /** URL of a streaming replica for recall and contexts. Defaults to none. */
     databaseReadUrl?: string | undefined
-    /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
+    /** URL with the role that owns the tables, for migrations. Defaults to `databaseUrl`. */
     migrationDatabaseUrl?: string | undefined
-    /** Number of partitions of a new database, 2 to 64. Defaults to none. */
+    /** Number of partitions of a new database, 2 to 64. Defaults to no partitions. */
     databasePartitions?: number | undefined
     /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
     conversationVisibility?: Config['conversationVisibility']
-    /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
+    /** Secret of at least 32 characters; see the variable INTEGRITY_KEY. Defaults to none. */
     integrityKey?: Config['integrityKey']
-    /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
+    /** Days after which lines of the audit log are deleted. Defaults to 400; at least 30. */
     auditDays?: Config['auditDays'] | undefined
-    /** Detectors in addition to the built-in ones; used where something is redacted. */
+    /** Detectors in addition to the built-in ones, wherever text is redacted. Defaults to none. */
     detectors?: readonly CustomDetector[] | undefined
+    /** Further detectors, which the variable REDACT_PATTERNS_FILE configures. Defaults to none. */
     redactPatterns?: readonly CustomDetector[] | undefined
     /** Settings of chat providers, by name. Defaults to none. */
     chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined

@@ -62,7 +62,7 @@ export type OpenDeps = {
   /** Health checks for /ready. */
   health: Health
   /**
-   * Resolves with the cause if the embedded database fails, which only a restart can repair. Never resolves on
+   * Resolves with the cause if the embedded database fails. Only a restart can repair this. Never resolves with
    * Postgres.
    */
   failed: Promise<Error>
@@ -73,7 +73,7 @@ export type OpenDeps = {
 /** Maximum number of concurrent append statements on Postgres. The embedded database has only one connection. */
 const APPEND_CONCURRENCY = 2
 
-/** Opens the database and applies missing migrations. `embedded` is null on Postgres. `starting` is as for createDeps. */
+/** Opens the database and applies missing migrations. `embedded` is null with Postgres. `starting`: see createDeps. */
 export async function openStore(
   config: DepsConfig,
   log: Logger,
@@ -84,7 +84,7 @@ export async function openStore(
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
   const delays = createQueueDelays()
-  // Connects when the first statement is sent.
+  // The pools connect only when the first statement is sent.
   const connections = openConnections(config, embedded, onError, delays)
   cleanup.add(() => connections.close())
   if (embedded) await Promise.all([embedded.serving, connections.db.load()])
@@ -95,7 +95,7 @@ export async function openStore(
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>
 
-/** Connects to the replica of Postgres; null if there is none. @throws NotReplica @throws NotIsolated */
+/** Connects to the read replica. Returns null if none is configured. @throws NotReplica @throws NotIsolated */
 async function openReads(config: DepsConfig, store: OpenStore, log: Logger, cleanup: Cleanup): Promise<Replica | null> {
   const { databaseReadUrl, readTimeoutMs } = config
   if (store.embedded || databaseReadUrl === undefined) return null
@@ -106,7 +106,7 @@ async function openReads(config: DepsConfig, store: OpenStore, log: Logger, clea
   return replica
 }
 
-/** The bus, presence store and rate limit of a single process. `rateLimitPoints` is 0 for no limit. */
+/** Creates the bus, presence store and rate limit of a single process. `rateLimitPoints` is 0 for no limit. */
 const openInProcess = (rateLimitPoints: number, log: Logger) => ({
   bus: createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed')),
   presence: createMemoryPresence(),
@@ -122,7 +122,7 @@ export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Lo
   return opened
 }
 
-/** Creates the embedding of turns and facts, which `start` starts, and the recorder of recalled facts. */
+/** Creates the embedding of turns and facts, not yet started, and the recorder of recalled facts. */
 function createIndexing(
   config: DepsConfig,
   { embedded, pool, db, reads }: OpenStore,
@@ -157,7 +157,7 @@ const settingsOf = (config: DepsConfig) => ({
   presenceTtlMs: config.presenceTtlMs,
 })
 
-/** Creates the domain's own state in this process. */
+/** Creates the state that the domain keeps in this process. */
 function createDomainState(
   config: DepsConfig,
   platform: Platform,
@@ -191,7 +191,7 @@ function createDomainState(
 
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
- * @param starting the embedded database of `config`, if it is being started already; closed with the dependencies
+ * @param starting the embedded database of `config`, if it was started already; it is closed with the dependencies
  * @throws CallFailed, DatabaseUnreachable, DataDirInUse, MigrationError, PartitionError, or the database's own error
  */
 export async function createDeps(

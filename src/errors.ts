@@ -24,7 +24,7 @@ export class InvalidInput extends DomainError {
   }
 }
 
-/** The object does not exist or the viewer may not see it; the two cases look the same. */
+/** The object does not exist, or the viewer may not see it. The error does not distinguish the two cases. */
 export class NotFound extends DomainError {
   readonly code = 'NOT_FOUND'
   constructor(kind: string, id: string) {
@@ -33,8 +33,8 @@ export class NotFound extends DomainError {
 }
 
 /**
- * A request acts as an actor whom the tenant does not know. It is refused before anything is executed, so the error is
- * not a member of any result union.
+ * The argument `as` names an actor whom the tenant does not know. The request is refused before anything is executed,
+ * so the error is not a member of any result union.
  */
 export class UnknownActor extends DomainError {
   readonly code = 'UNKNOWN_ACTOR'
@@ -51,7 +51,7 @@ export class NotAllowed extends DomainError {
   readonly code = 'NOT_ALLOWED'
   /** The right that the viewer's credential lacks; null if no right of a credential would allow the operation. */
   readonly right: string | null
-  /** The verb of rights.ts that was refused, for the audit log; null if no verb refused it. */
+  /** The refused verb of rights.ts, for the audit log; null if the operation was refused for another reason. */
   readonly verb: string | null
   constructor(message: string, right: string | null = null, verb: string | null = null) {
     super(message)
@@ -75,15 +75,16 @@ export class LimitReached extends DomainError {
   }
 }
 
-/** The tokens of a day are used up. Nothing was written. */
+/** The tokens of the current day are used up. Nothing was written. */
 export class QuotaExceeded extends DomainError {
   readonly code = 'QUOTA_EXCEEDED'
   readonly limit: number
   readonly used: number
   readonly resetsAt: Date
-  constructor(whose: string, { limit, used }: { limit: number; used: number }, resetsAt: Date) {
+  /** @param subject the participant or the tenant, at the beginning of the message */
+  constructor(subject: string, { limit, used }: { limit: number; used: number }, resetsAt: Date) {
     super(
-      `${whose} has used ${used} of ${limit} tokens of today. `
+      `${subject} has used ${used} of today's ${limit} tokens. `
         + `Wait until ${resetsAt.toISOString()}, or raise tokensPerDay.`,
     )
     this.limit = limit
@@ -93,7 +94,7 @@ export class QuotaExceeded extends DomainError {
 }
 
 /**
- * The tenant already has the maximum number of waiting pieces of work of one kind, so the new one was not started. The
+ * The tenant already has the maximum number of waiting work items of one kind, so the new one was not started. The
  * error is not a member of any result union, because any field may fail with it, even in the payload of a mutation.
  */
 export class ServerBusy extends DomainError {
@@ -111,8 +112,8 @@ export class ReadTimeout extends DomainError {
   readonly code = 'READ_TIMEOUT'
   constructor(limitMs: number) {
     super(
-      `A read of the database took longer than ${limitMs / 1000} seconds, the limit. `
-        + 'Try again, or ask for less at once.',
+      `A read of the database took longer than the limit of ${limitMs / 1000} seconds. `
+        + 'Try again, or request less at once.',
     )
   }
 }
@@ -127,7 +128,7 @@ export class StreamClosed extends DomainError {
   }
 }
 
-/** The system prompt and the newest turn take more tokens than the budget of a context. */
+/** The system prompt and the newest turn have more tokens than the budget of the context. */
 export class BudgetTooSmall extends DomainError {
   readonly code = 'BUDGET_TOO_SMALL'
   readonly required: number

@@ -26,7 +26,7 @@ export const number = (min: number, max: number) => {
     .transform(Number)
     .refine((n) => n >= min && n <= max, range)
 }
-/** Like `number`; `fallback` is the default. */
+/** Like `number`, with the default `fallback`. */
 export const whole = (min: number, max: number, fallback: number) => number(min, max).prefault(String(fallback))
 
 /** A URL with one of the schemes. Only the scheme is checked: the driver checks host, socket and options. */
@@ -35,7 +35,7 @@ export const url = (...schemes: string[]) =>
     .string()
     .refine(
       (text) => URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1)),
-      `must be a URL that begins with ${schemes.map((s) => `${s}://`).join(' or ')}, its password percent-encoded`,
+      `must be a URL that begins with ${schemes.map((s) => `${s}://`).join(' or ')}, with a percent-encoded password`,
     )
     .optional()
 

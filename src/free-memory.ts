@@ -1,11 +1,11 @@
-// Returns the memory that only the start of a thread used to the operating system.
+// Frees the memory that a thread used only during its start.
 
-/** Time after which a start no longer allocates, ms. */
+/** Time after which the start of a thread no longer allocates memory, ms. */
 const STARTED_MS = 10_000
 
 /**
- * Collects the calling thread's garbage as V8 does when memory is low, which also shrinks the young generation. Takes 0.1 s.
- * V8 itself collects only while the thread allocates. Does nothing if this Node has no inspector.
+ * Collects the calling thread's garbage as V8 does when memory is low, which also shrinks the young generation. Takes
+ * 0.1 s. V8 itself collects only while the thread allocates. Does nothing if this build of Node has no inspector.
  */
 export async function freeMemory(): Promise<void> {
   const inspector = await import('node:inspector/promises').catch(() => null)

@@ -4,7 +4,7 @@ import { runStepsYielding } from './yield.ts'
 
 /**
  * Approximate maximum size of a value that is serialised in one step, in UTF-16 units. Such a step takes about 0.5 ms.
- * A longer string is serialised in one step, too.
+ * A string is never divided, so a longer string takes one longer step.
  */
 const STEP_UNITS = 64 * 1024
 /** Approximate size of a number, a boolean or null, in UTF-16 units. */
@@ -26,6 +26,7 @@ function unitsOf(value: unknown, max: number): number {
   return units
 }
 
+/** Whether the value is an object or list without `toJSON`, so that it can be serialised in steps. */
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('toJSON' in value && typeof value.toJSON === 'function')
 
@@ -56,8 +57,8 @@ function* print(value: unknown, pieces: Buffer[]): Generator<void, void> {
 }
 
 /**
- * Returns the JSON of the value in UTF-8, in pieces: the same text as from JSON.stringify. The value must be an object
- * or a list of JSON values; functions and symbols are not supported.
+ * Returns the same JSON as JSON.stringify, in UTF-8, as pieces to concatenate. The value must be an object or a list of
+ * JSON values; functions and symbols are not supported.
  */
 export async function stringifyInSteps(value: object): Promise<Buffer[]> {
   const pieces: Buffer[] = []

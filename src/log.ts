@@ -2,7 +2,7 @@
 
 import { pino, type Logger, type LoggerOptions } from 'pino'
 
-/** Masks every `user:password@` of a URL in the text, and every password in a URL's query. Keeps a user alone. */
+/** Masks each `user:password@` of a URL in the text, and each password in a URL's query. Keeps `user@`. */
 export const maskCredentials = (text: string): string =>
   text
     .replaceAll(/\b([a-z][a-z\d+.-]*:\/\/)[^\s"'`<>/@]*:[^\s"'`<>]*@/gi, '$1***@')
@@ -22,7 +22,7 @@ const SAFE = new Set([
   'port',
   'status',
 ])
-/** Errors of the language. Their messages may contain values without quotation marks, so only their place is logged. */
+/** Errors of JavaScript itself. Their messages may contain unquoted values, so they are not logged. */
 const NATIVE = [TypeError, SyntaxError, RangeError, ReferenceError, EvalError, URIError]
 /** Maximum length of a logged message, in UTF-16 units. */
 const MESSAGE_UNITS = 500
@@ -37,9 +37,9 @@ const withoutQuotes = (message: string): string =>
   message.replace(/["'`“‘«][^]*["'`”’»]/, '"…"').slice(0, MESSAGE_UNITS)
 
 /**
- * Returns the part of an error that is logged: its type, its message without quotations, its codes, and the places of
- * its stack.
- * Other properties may contain content, for example Postgres's `detail`, which quotes rows.
+ * Returns the part of an error that is logged: its type, its message without quotations, the properties SAFE, the
+ * frames of its stack, and its causes. Other properties may contain content, for example Postgres's `detail`, which
+ * quotes rows.
  */
 export function describeError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }

@@ -1,5 +1,5 @@
-// The server process. Starts dependencies, the server and background work. A signal stops the server first, then
-// background work, then the dependencies that both use.
+// The process of the command `colloquy`. Starts dependencies, the server and background work. A signal stops the server
+// first, then background work, then the dependencies that both use.
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
@@ -11,10 +11,10 @@ import { freeMemoryAfterStart } from './free-memory.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
 import type { Measured } from './server/metrics.ts'
 
-/** Time after SHUTDOWN_SECONDS at which the process exits even if something still runs, ms. */
+/** Time that the process may need to stop in addition to SHUTDOWN_SECONDS, ms. After that, it exits. */
 const FORCED_EXIT_MS = 2_000
 
-/** Starts the server of /metrics. Returns null if METRICS_PORT is not set. */
+/** Starts the metrics server. Returns null if METRICS_PORT is not set. */
 async function openMetrics(
   { metricsPort, metricsHost }: Config,
   measured: Measured,
@@ -107,7 +107,7 @@ async function run(config: Config): Promise<void> {
   freeMemoryAfterStart()
 }
 
-/** Names of the errors that the operator can fix. Their message says how, so their stack is not printed. */
+/** Names of the errors that the operator can fix. Their messages say how, so their stacks are not printed. */
 const OPERATOR_ERRORS = new Set([
   'NotIsolated',
   'NotReplica',
@@ -128,14 +128,14 @@ function textOf(error: Error & { syscall?: string }): string {
 }
 
 /**
- * Runs the command, configured by the environment: without arguments, the server until a signal stops it; with `token`,
- * the management of API keys. If it fails, prints the reason, and exits with code 1, or 2 for wrong arguments.
+ * Runs the command, configured by environment variables. Without arguments, runs the server until a signal stops it;
+ * with `token`, manages API keys. On failure, prints the reason, and exits with code 1, or 2 for invalid arguments.
  */
 export async function main(args: string[]): Promise<void> {
   const [name, ...rest] = args
   try {
     if (name === undefined) return await run(loadConfig())
-    // Imported only here, because it loads what the server loads later.
+    // Imported only here: the server must start its database before it loads these modules.
     const { tokenCommand, USAGE, UsageError } = await import('./command/token.ts')
     try {
       if (name !== 'token') throw new UsageError(`Unknown command: ${name}. Without a command, the server is started.`)

@@ -1,4 +1,5 @@
-// Implements Transcript on the library, for conversation stores in the application's own process.
+// Implements Transcript (transcript/transcript.ts) with the domain's functions, for conversation stores in the
+// application's own process.
 
 import type { Deps } from './domain/deps.ts'
 import {

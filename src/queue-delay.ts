@@ -1,9 +1,9 @@
 // Measures how long work waits in a queue. The measure is the shortest wait of a period, as in CoDel (RFC 8289 §4.1):
-// it is near 0 if the queue was empty once, however long a burst was, and large only if the queue never becomes empty.
+// near 0 if the queue was empty at any time in the period, and large only if the queue never became empty.
 
-/** A queue, or several of them, whose waits are measured. */
+/** One or more queues whose waits are measured. */
 export type DelaySource = {
-  /** Returns the shortest wait since the last call, in ms, and starts a new period. `now` is `performance.now()`. */
+  /** Returns the shortest wait since the last call, ms, and starts a new period. `now` is `performance.now()`. */
   take(now: number): number
 }
 
@@ -15,7 +15,7 @@ export class QueueDelay implements DelaySource {
   /** The result of the previous period. */
   #previous = 0
 
-  /** Work starts to wait. Pass the result to `leave`. */
+  /** Call it when work starts to wait, and pass the returned time to `leave`. */
   enter(): number {
     const now = performance.now()
     if (this.#waiting === 0) this.#progressAt = now
@@ -23,7 +23,7 @@ export class QueueDelay implements DelaySource {
     return now
   }
 
-  /** Work stops waiting. */
+  /** Call it when work stops waiting. */
   leave(enteredAt: number): void {
     const now = performance.now()
     this.#waiting -= 1
@@ -31,7 +31,7 @@ export class QueueDelay implements DelaySource {
     this.record(now - enteredAt)
   }
 
-  /** Adds a wait that was measured otherwise. */
+  /** Adds a wait that the caller has measured, ms. */
   record(ms: number): void {
     if (ms < this.#shortest) this.#shortest = ms
   }
@@ -41,17 +41,17 @@ export class QueueDelay implements DelaySource {
     this.#shortest = Infinity
     if (shortest !== Infinity) this.#previous = shortest
     else if (this.#waiting === 0) this.#previous = 0
-    // Nothing left the queue, so its first work has waited since the last progress, or longer.
+    // Nothing left the queue, so its oldest work has waited at least since the last progress.
     else this.#previous = Math.max(this.#previous, now - this.#progressAt)
     return this.#previous
   }
 }
 
-/** The queues of a process in which requests wait, by name. */
+/** The delays of the queues of a process in which requests wait, by name. */
 export type QueueDelays = {
-  /** Appends before the statement that writes them. */
+  /** Appends that wait for the statement that writes them. */
   readonly appends: QueueDelay
-  /** Statements before their connection, by pool. The embedded database has one pool: `writeConnections`. */
+  /** Statements that wait for a connection, by pool. The embedded database has one pool: `writeConnections`. */
   readonly appendConnections: QueueDelay
   readonly readConnections: QueueDelay
   readonly writeConnections: QueueDelay

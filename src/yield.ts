@@ -1,7 +1,7 @@
 // Lets requests and timers run during long loops, which would otherwise block the event loop. Concurrent loops take
 // turns: each iteration of the event loop resumes only one of them, so that ten loops block it no longer than one.
 
-/** Milliseconds that a loop runs before it yields. */
+/** Time for which a loop runs before it yields, ms. */
 const SHARE_MS = 1
 
 const waiting: (() => void)[] = []
@@ -21,8 +21,8 @@ export function yieldToEventLoop(): Promise<void> {
 }
 
 /**
- * Returns a function that a loop calls and awaits after each item. It yields if `SHARE_MS` have passed since the loop
- * started or last yielded, and returns undefined otherwise.
+ * Returns a function that a loop calls and awaits after each item. It yields to the event loop if `SHARE_MS` have
+ * passed since the loop started or last yielded, and returns undefined otherwise.
  */
 export function createYield(now: () => number = () => performance.now()): () => Promise<void> | undefined {
   let startedAt = now()

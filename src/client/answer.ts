@@ -1,5 +1,5 @@
-// Answers the turns that wake the client's actor up: claims each, so that one process answers it, renews the claim while
-// the handler works, and ends it with the answer, by releasing it, or by dismissing the turn.
+// Answers the turns that wake up the client's actor. Claims each turn, so that only one process answers it; renews the
+// claim while the handler runs; and ends the claim by the answer, by a release, or by dismissing the turn.
 
 import type { Connection, RequestOptions } from './connection.ts'
 import type { ConversationHandle, NewTurn } from './conversation.ts'
@@ -20,44 +20,44 @@ export type Question = {
   readonly signal: AbortSignal
   /**
    * Answers with a whole turn. `role` defaults to ASSISTANT.
-   * @throws ColloquyError with the code CONFLICT without the claim
+   * @throws ColloquyError with the code CONFLICT if the claim was lost
    */
   append(turn: NewTurn): Promise<Turn>
   /**
-   * Answers with a stream; see `write` of a conversation.
-   * @throws ColloquyError with the code CONFLICT without the claim
+   * Answers with a stream; see `write` of ConversationHandle.
+   * @throws ColloquyError with the code CONFLICT if the claim was lost
    */
   write(source: Source | PromiseLike<Source>, options?: WriteOptions): Promise<Turn>
 }
 
 /**
- * Returns the answer: a text, or a stream, which `write` of the question takes. Without one, and if the handler has not
- * answered by itself, the turn is dismissed: nothing delivers it again. If it throws, the claim is released, and the turn
- * is delivered again, to any process of the actor.
+ * Answers a turn. A text or stream that the handler returns becomes the answer. If it returns neither, and has called
+ * neither `append` nor `write`, the turn is dismissed and not delivered again. If it throws, the claim is released, and
+ * the turn is delivered again, to any process of the actor.
  */
 export type AnswerHandler = (question: Question) => AnswerResult | PromiseLike<AnswerResult>
 type AnswerResult = Source | null | undefined | void
 
 export type AnswerOptions = RequestOptions & {
-  /** Maximum number of turns that are answered at the same time. Defaults to 4. */
+  /** Maximum number of turns that this process answers at the same time. Defaults to 4. */
   concurrency?: number
-  /** Other claims that a claim on a turn excludes: claims of the same actor, or all. Defaults to `AGENT`. */
+  /** Claims that a claim on a turn excludes: `AGENT`, those of the same actor; `TURN`, all. Defaults to `AGENT`. */
   scope?: ClaimScope
-  /** Time after which a claim that is not renewed expires, s. Renewed after a third of it. Defaults to 60. */
+  /** Time after which an unrenewed claim expires, s. It is renewed after each third of this time. Defaults to 60. */
   ttlSeconds?: number
-  /** Called when a turn could not be answered. Defaults to no call. */
+  /** Called after each failed attempt to answer a turn. By default, failures are not reported. */
   onError?(error: unknown, turn: Turn): void
 }
 
-/** Number of times that one process tries to answer a turn; then it leaves the turn to others. */
+/** Maximum number of attempts of one process to answer a turn. After that, it leaves the turn to other processes. */
 const MAX_ATTEMPTS = 5
 /** Time before the second attempt to answer a turn, ms. It doubles with each further one. */
 const RETRY_MS = 1_000
-/** Maximum number of turns that were left to others and are remembered. The oldest are forgotten. */
+/** Maximum number of remembered turns that this process has left to others. The oldest are forgotten first. */
 const MAX_REMEMBERED = 1_000
-/** Maximum number of turns that wait for this process. The others are delivered again. */
+/** Maximum number of turns that wait in this process. Further turns are delivered again by the next subscription. */
 const MAX_WAITING = 100
-/** Time for which the end of a claim is retried, ms. After that, the claim expires. */
+/** Time for which the release of a claim is retried, ms. After that, the claim expires by itself. */
 const RELEASE_MS = 5_000
 
 type Answering = Required<Pick<AnswerOptions, 'scope' | 'ttlSeconds'>> & {
@@ -92,7 +92,7 @@ async function answerTurn(answering: Answering, turn: Turn, conversationId: stri
   )
   const conversation = answering.conversationOf(conversationId)
   let isAnswered = false
-  /** From here on, the answer itself keeps the claim. */
+  /** Stops the renewals: once the answer begins, the answer itself keeps the claim. */
   const answered = (written: Promise<Turn>) => {
     clearInterval(renewal)
     isAnswered = true
@@ -141,7 +141,7 @@ export async function answer(
   const waiting = new Map<string, InboxEvent>()
   const running = new Map<string, Promise<void>>()
   const givenUp = new Set<string>()
-  /** Ends the current subscription once nothing waits, if turns were delivered that did not fit into `waiting`. */
+  /** Called when `waiting` is empty. If `waiting` was full before, ends the subscription, so that a new one begins. */
   let subscribeAgain = () => {}
 
   async function attempt(turn: Turn, conversationId: string): Promise<void> {

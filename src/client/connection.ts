@@ -1,5 +1,5 @@
-// One client's connection: names the viewer, sends queries and mutations with retries, and subscribes over WebSocket or
-// Server-Sent Events.
+// One client's connection: identifies the viewer, sends queries and mutations with retries, and subscribes over
+// WebSocket or Server-Sent Events.
 
 import { READ_VIEWER } from './documents.ts'
 import { ColloquyError, errorOfResult, payloadOf } from './errors.ts'
@@ -16,59 +16,60 @@ export type ConnectOptions = {
    */
   token?: string | (() => string | Promise<string>)
   /**
-   * Actor for whom the client reads and writes. Defaults to the actor of the token. With a token, another actor needs the
-   * right `act-as`.
+   * Actor for whom the client reads and writes. Defaults to the actor of the token. With a token, another actor needs
+   * the right `act-as`.
    */
   actor?: string
   /** Tenant of the viewer, on a server that does not authenticate clients. Defaults to `default`. */
   tenant?: string
   /** Time for which a failed request is retried, ms. Defaults to 60,000. Subscriptions are resumed without a limit. */
   retryForMs?: number
-  /** Time in which the server must answer a request, ms. Defaults to 15,000. */
+  /** Time within which the server must answer a request, ms. Defaults to 15,000. */
   timeoutMs?: number
   /**
-   * WebSocket for subscriptions, for example from the package `ws`; null for Server-Sent Events. Defaults to the
+   * WebSocket class for subscriptions, for example from the package `ws`; null for Server-Sent Events. Defaults to the
    * global WebSocket, which browsers and Node 22 have, or else to Server-Sent Events.
    */
   webSocket?: WebSocketClass | null
-  /** Replaces the global `fetch`. */
+  /** Function that sends requests. Defaults to the global `fetch`. */
   fetch?: typeof fetch
 }
 
 export type RequestOptions = {
-  /** Ends the call, which then rejects with the signal's reason. */
+  /** Aborts the call: a request rejects with the signal's reason; a subscription or `answer` ends without an error. */
   signal?: AbortSignal | null
 }
 
-/** How a turn is written that answers a claimed turn. */
+/** Options of writing a turn that may answer a claimed turn. */
 export type AnsweringOptions = RequestOptions & {
-  /** Token of the claim on the turn that `replyToId` names. The claim ends with the answer. Defaults to no claim. */
+  /** Token of the claim on the turn `replyToId`. The claim ends with the answer. Defaults to no claim. */
   claimToken?: string
 }
 
 export type SendOptions = RequestOptions & {
-  /** Whether the call is sent once only, because it is not safe to repeat. Defaults to false. */
+  /** Whether to send the call only once. Set it if the call is not safe to repeat. Defaults to false. */
   once?: boolean
 }
 
-/** How a subscription is resumed and reported. */
+/** Options of a subscription that is resumed after each loss of the connection. */
 export type ResumeOptions = RequestOptions & {
-  /** Called with `live` when the subscription has a connection, and with `waiting` and the error after a loss. */
+  /** Called with `live` when the subscription is connected, and with `waiting` and the error after each loss. */
   onConnection?(state: 'live' | 'waiting', error?: ColloquyError): void
 }
 
 export type Connection = {
-  /** The actor of operations, for servers that authenticate clients: the variable or field `as`. */
+  /** The variable or input field `as` of operations: the option `actor` if the client has a token, else undefined. */
   readonly as: string | undefined
-  /** The actor in whose view the client reads. */
+  /** Returns the actor in whose view the client reads. */
   actor(options?: RequestOptions): Promise<string>
-  /** Sends a query or mutation; repeats it after a temporary failure. @throws ColloquyError */
+  /** Sends a query or mutation, and repeats it after a temporary failure. @throws ColloquyError */
   send(query: string, variables: Record<string, unknown>, options?: SendOptions): Promise<Record<string, any>>
   /** Runs a mutation that is safe to repeat, and returns its payload. @throws ColloquyError */
   mutate(document: string, input: Record<string, unknown>, options?: SendOptions): Promise<any>
   /**
-   * Subscribes, and again after each loss of the connection, with the variables that `variables` returns then. Yields the
-   * value of the only field. Ends when the server completes the subscription or the signal is aborted.
+   * Subscribes, and subscribes again after each loss of the connection, each time with new variables from `variables`.
+   * Yields the value of the document's only field. Ends when the server completes the subscription or the signal is
+   * aborted.
    * @throws ColloquyError for a permanent failure
    */
   subscribe(query: string, variables: () => Record<string, unknown>, options?: ResumeOptions): AsyncGenerator<any, void>
@@ -76,12 +77,12 @@ export type Connection = {
   close(): Promise<void>
 }
 
-/** Maximum number of consecutive attempts to subscribe that fail by a defect of the server. */
+/** Number of consecutive INTERNAL_SERVER_ERROR failures after which a subscription is no longer resumed. */
 const MAX_DEFECTS = 10
 
-/** Whether a subscription that failed with the error can be resumed. `defects`: consecutive defects of the server. */
+/** Whether a subscription can be resumed after the error. `defects`: consecutive INTERNAL_SERVER_ERROR failures. */
 const isResumable = (error: unknown, defects: number): boolean =>
-  // A server counts the subscriptions of a lost connection until it notices the loss.
+  // LIMIT_REACHED may be temporary: the server counts the subscriptions of a lost connection until it notices the loss.
   error instanceof ColloquyError && (error.code === 'LIMIT_REACHED' || (isRetryable(error) && defects < MAX_DEFECTS))
 
 const webSocketUrl = (url: string): string => {

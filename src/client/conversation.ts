@@ -22,21 +22,21 @@ export type ConversationHandle = {
   readonly name: ConversationName
   /** Appends a turn, exactly once even if the request is repeated. @throws ColloquyError */
   append(turn: NewTurn, options?: AnsweringOptions): Promise<Turn>
-  /** Replaces the newest version of a turn of the actor. `role` defaults to the turn's role. @throws ColloquyError */
+  /** Replaces one of the actor's turns by a newer version. `role` defaults to the turn's role. @throws ColloquyError */
   edit(turn: Pick<Turn, 'id' | 'role'>, version: NewVersion, options?: RequestOptions): Promise<Turn>
   /**
-   * Writes a streaming turn from text, a stream of text, the result or `fullStream` of the AI SDK, or a stream of OpenAI's
-   * SDK; see `write`. Resolves with the committed turn. `role` defaults to ASSISTANT. @throws ColloquyError
+   * Writes a streaming turn from text, a stream of text, the result or `fullStream` of the AI SDK, or a stream of
+   * OpenAI's SDK; see `write`. Resolves with the committed turn. `role` defaults to ASSISTANT. @throws ColloquyError
    */
   write(source: Source | PromiseLike<Source>, options?: WriteOptions): Promise<Turn>
-  /** The events after the entry `afterSeq`, each once and in order; see `follow`. @throws ColloquyError */
+  /** Yields the events after the entry `afterSeq`, each once and in order; see `follow`. @throws ColloquyError */
   follow(options?: FollowOptions): AsyncGenerator<FollowedEvent, void>
-  /** A live list of the turns, with the participants and their presence. */
+  /** Creates a live list of the turns, with the participants and their presence. */
   transcript(options?: TranscriptOptions): Transcript
-  /** Marks the entries up to `seq` as read; all, without `seq`. @throws ColloquyError */
+  /** Marks the entries up to `seq` as read. Defaults to the newest entry. @throws ColloquyError */
   markRead(seq?: number, options?: RequestOptions): Promise<Participant>
   /**
-   * Shows what the actor is doing, until PRESENCE_TTL_SECONDS of the server, 60 by default, have passed.
+   * Sets the actor's presence. It expires after the server's PRESENCE_TTL_SECONDS, 60 by default.
    * @throws ColloquyError
    */
   setPresence(state: PresenceState, options?: RequestOptions): Promise<Participant>

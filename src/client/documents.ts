@@ -12,7 +12,7 @@ fragment Part on ContentPart {
   ... on DataPart { data }
 }`
 
-/** The turn fields that are equal for all viewers. The server renders an event with only such fields once for all. */
+/** Turn fields that are equal for all viewers. The server renders an event with only such fields once for all. */
 const SHARED_TURN = `
   id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata
   createdAt pinned isEdited abortReason tokenUsage { prompt completion } citations { documentId documentName chunk score }`
@@ -140,10 +140,10 @@ export const FOLLOW_INBOX = `subscription Inbox($as: String) {
 }${INBOX}${CONVERSATION}${TURN}`
 
 /** Returns a mutation document with the single variable `input`. */
-const mutation = (verb: string, payload: string, fragments = '') => {
-  const name = verb[0]!.toUpperCase() + verb.slice(1)
+const mutation = (field: string, payload: string, fragments = '') => {
+  const name = field[0]!.toUpperCase() + field.slice(1)
   return `mutation ${name}($input: ${name}Input!) {
-  ${verb}(input: $input) {
+  ${field}(input: $input) {
   ... on ${name}Payload { ${payload} }${ERRORS}
   }
 }${fragments}`

@@ -19,8 +19,8 @@ export type Issue = { message: string; path: string[] }
 
 /**
  * A failed call. `code` is a code of the server (`NOT_FOUND`, `CONFLICT`, …) or of the client: `NETWORK` for a lost
- * connection, `TIMEOUT` for an answer that did not arrive in time, `BAD_RESPONSE` for an answer that is not GraphQL, and
- * `SOURCE_FAILED` for a stream of a model that ended with an error.
+ * connection, `TIMEOUT` for an answer that did not arrive in time, `BAD_RESPONSE` for an answer that is not GraphQL,
+ * and `SOURCE_FAILED` for a stream of a model that ended with an error.
  */
 export class ColloquyError extends Error {
   override readonly name = 'ColloquyError'
@@ -67,7 +67,7 @@ export function errorOfResult(errors: GraphQLErrors): ColloquyError {
 
 type UserError = { code?: string; message?: string; issues?: Issue[]; status?: string }
 
-/** Returns the payload of a mutation. @throws ColloquyError for a member of the union that is an error */
+/** Returns the payload of a mutation. @throws ColloquyError if the result is an error of the mutation's union */
 export function payloadOf<T>(result: T & UserError): T {
   if (result.code === undefined) return result
   throw new ColloquyError(result.code, result.message ?? result.code, {

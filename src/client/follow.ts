@@ -14,7 +14,7 @@ export type JoinedDelta = TurnDelta & { joined: string }
 export type FollowedEvent = Exclude<ConversationEvent, TurnDelta> | JoinedDelta
 
 export type FollowOptions = ResumeOptions & {
-  /** Seq of the newest entry that is not delivered; 0 for all entries. Defaults to the conversation's newest entry. */
+  /** Seq of the entry after which delivery starts; 0 for all entries. Defaults to the conversation's newest entry. */
   afterSeq?: number
   /** Types of the events to deliver. Defaults to all. `Gap` and `ConversationDeleted` are always delivered. */
   types?: readonly ConversationEventType[]
@@ -29,8 +29,8 @@ export type FollowOptions = ResumeOptions & {
 const ENDS: readonly ConversationEventType[] = ['TURN_COMMITTED', 'TURN_ABORTED', 'TURN_ERASED']
 
 /**
- * Joins the deltas of open turns. The function that it creates returns the event to deliver, with only the text that
- * was not delivered before; null if there is none; undefined if text before the delta is missing.
+ * Creates a function that joins the deltas of open turns. It returns the event to deliver, and of a delta only the text
+ * that was not delivered before; null if all its text was delivered; undefined if text before the delta is missing.
  */
 export function createJoiner() {
   const texts = new Map<string, string>()
@@ -59,7 +59,7 @@ export function createJoiner() {
   }
 }
 
-/** The variables or fields that name the conversation in a subscription or mutation. */
+/** Returns the variables or input fields that identify the conversation in a subscription or mutation. */
 export const fieldsOf = (name: ConversationName): { conversationId?: string; conversationKey?: string } =>
   'id' in name ? { conversationId: name.id } : { conversationKey: name.key }
 
@@ -74,8 +74,9 @@ const typeNameOf = (type: string) =>
   type.toLowerCase().replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /**
- * The events of a conversation after the entry `afterSeq`. Ends after `ConversationDeleted`, when the viewer no longer
- * sees the conversation, or when the signal is aborted. After `Gap`, entries were skipped: read the history again.
+ * Yields the events of a conversation after the entry `afterSeq`. Ends after `ConversationDeleted`, when the viewer no
+ * longer sees the conversation, or when the signal is aborted. `Gap` means that entries were skipped: read the history
+ * again.
  * @throws ColloquyError for a permanent failure
  */
 export async function* follow(

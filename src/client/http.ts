@@ -1,4 +1,4 @@
-// GraphQL over HTTP by `fetch`: one POST for each query and mutation, and Server-Sent Events for a subscription.
+// GraphQL over HTTP with `fetch`: one POST for each query and mutation, and Server-Sent Events for a subscription.
 
 import { ColloquyError, errorOfResult, networkError, type GraphQLErrors } from './errors.ts'
 import { anySignal, sleep } from './retry.ts'
@@ -11,13 +11,13 @@ export type Endpoint = {
   fetch: typeof fetch
   /** Returns the headers of a request, with a current token. */
   headers(): Promise<Record<string, string>>
-  /** Time in which the server must answer a query or mutation, ms. */
+  /** Time within which the server must answer a query or mutation, ms. */
   timeoutMs: number
 }
 
-/** The server sends a comment every 12 s. Time without any data after which an event stream counts as lost, ms. */
+/** Time without any data after which an event stream counts as lost, ms. The server sends a comment every 12 s. */
 const SILENCE_MS = 30_000
-/** Maximum length of one event, in UTF-16 units. The server's largest turn has 64 MiB, twice in an event. */
+/** Maximum length of one event, in UTF-16 units. A turn has at most 64 MiB, and an event contains its text twice. */
 const MAX_EVENT = 160 * 1024 * 1024
 
 /** Sends the operation. @throws ColloquyError with the code NETWORK */
@@ -31,7 +31,7 @@ async function post(endpoint: Endpoint, operation: Operation, accept: string, si
   }
 }
 
-/** Reads a JSON answer. @throws ColloquyError if it is no GraphQL result */
+/** Reads a JSON answer. @throws ColloquyError if it is not a GraphQL result */
 async function resultOf(response: Response): Promise<Result> {
   const text = await response.text().catch((error: unknown) => {
     throw networkError(error)
@@ -64,7 +64,7 @@ export async function request(endpoint: Endpoint, operation: Operation, given?: 
   }
 }
 
-/** Reads the next bytes of an event stream. @throws ColloquyError with the code NETWORK, also after a long silence */
+/** Reads the next bytes of a stream. @throws ColloquyError with the code NETWORK at its end or after SILENCE_MS */
 async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
   const silence = new AbortController()
   const read = reader.read().then(
@@ -74,7 +74,7 @@ async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   const chunk = await Promise.race([read, sleep(SILENCE_MS, silence.signal).then(() => null)])
   silence.abort()
   if (chunk instanceof Error) throw chunk
-  // A server that stops ends the stream, without the event `complete`.
+  // A server that shuts down ends the stream without the event `complete`.
   if (chunk === null) throw networkError()
   return chunk
 }
@@ -90,7 +90,7 @@ export function parseEvent(lines: string): { event: string; data: string } {
   return { event: field('event'), data: field('data') }
 }
 
-/** The events of a stream, as their bytes arrive. */
+/** Yields the events of a stream as their bytes arrive. */
 async function* eventsOf(reader: ReadableStreamDefaultReader<Uint8Array>) {
   const decoder = new TextDecoder()
   let text = ''
@@ -110,8 +110,8 @@ async function* eventsOf(reader: ReadableStreamDefaultReader<Uint8Array>) {
 }
 
 /**
- * Subscribes once. Ends when the server completes the subscription or the signal is aborted. The stream is read no
- * faster than its results are taken.
+ * Subscribes once. Ends when the server completes the subscription or the signal is aborted. Reads the stream only as
+ * fast as its results are consumed.
  * @throws ColloquyError
  */
 export async function* subscribeByEvents(

@@ -7,8 +7,8 @@ import type { InboxEvent, ListedConversation } from './generated.ts'
 import { createLive, type Live } from './live.ts'
 
 /**
- * The events of the inbox. After each lost connection, it begins again with the turns to answer and the conversations
- * that have unread turns, so both may be delivered more than once, and no unread turn is missed.
+ * Yields the events of the inbox. On each connection, the server first sends the turns to answer and the conversations
+ * with unread turns. So an event may be delivered more than once, but no unread turn is missed.
  * @throws ColloquyError for a permanent failure
  */
 export const followInbox = (connection: Connection, options?: ResumeOptions): AsyncGenerator<InboxEvent, void> =>
@@ -32,7 +32,7 @@ export type InboxAction =
 
 export const EMPTY_INBOX: InboxState = { status: 'loading', error: null, conversations: [], unreadCount: 0 }
 
-/** Maximum number of conversations that are read as the list. Others are added when they change. */
+/** Maximum number of conversations that are read at once, newest activity first. Others are added when they change. */
 const LISTED = 50
 
 function withConversations(state: InboxState, conversations: readonly ListedConversation[]): InboxState {
@@ -59,8 +59,8 @@ export function reduceInbox(state: InboxState, action: InboxAction): InboxState 
 }
 
 /**
- * The live list of the actor's conversations. It is read at the start and after each lost connection; the events that
- * arrive meanwhile are applied to it.
+ * Creates the live list of the actor's conversations. The list is read on each new connection. Events that arrive while
+ * it is read are applied immediately, and again to the list that was read.
  */
 export function createInbox(connection: Connection): Live<InboxState> {
   return createLive<InboxState, InboxAction>(EMPTY_INBOX, reduceInbox, async ({ apply }, signal) => {

@@ -1,5 +1,5 @@
-// The client of a Colloquy server, the entry point `colloquy/client`: for browsers and Node, without server code and
-// without other packages.
+// The client of a Colloquy server, for browsers and Node: the entry point `colloquy/client`. Imports neither server
+// code nor other packages.
 
 import { answer, type AnswerHandler, type AnswerOptions } from './answer.ts'
 import {
@@ -32,29 +32,30 @@ export type { TranscriptState } from './transcript-state.ts'
 export type { WriteOptions } from './write.ts'
 
 export type Client = {
-  /** A conversation, by its id or `{ key }`. Nothing is requested until a function of it is called. */
+  /** Returns a conversation, by its id or `{ key }`. Nothing is requested until one of its functions is called. */
   conversation(name: string | { key: string }): ConversationHandle
-  /** Creates a conversation. With a `key`, the call is repeated until it is acknowledged. @throws ColloquyError */
+  /** Creates a conversation. Only with a `key` is the call repeated after a temporary failure. @throws ColloquyError */
   createConversation(input?: CreateConversationInput, options?: RequestOptions): Promise<Conversation>
-  /** The changes in all conversations of the actor; see `followInbox`. @throws ColloquyError */
+  /** Yields the changes in all conversations of the actor; see `followInbox`. @throws ColloquyError */
   inbox(options?: ResumeOptions): AsyncGenerator<InboxEvent, void>
-  /** The live list of the actor's conversations, with their unread counts. */
+  /** Creates the live list of the actor's conversations, with their unread counts. */
   conversations(): Live<InboxState>
   /**
-   * Answers the turns that wake the actor up, each by one process, until the signal is aborted; see AnswerHandler.
+   * Answers the turns that wake up the actor, until the signal is aborted. Only one process of the actor answers each
+   * turn; see AnswerHandler.
    * @throws ColloquyError
    */
   answer(handler: AnswerHandler, options?: AnswerOptions): Promise<void>
   /**
-   * Sends a query or mutation of your own, and returns its data. It is repeated after a temporary failure, unless
-   * `once` is true; so a mutation without `once` must be safe to repeat. @throws ColloquyError
+   * Sends any query or mutation, and returns its data. The call is repeated after a temporary failure, unless `once` is
+   * true: set `once` for a mutation that is not safe to repeat. @throws ColloquyError
    */
   request<T = any>(query: string, variables?: Record<string, unknown>, options?: SendOptions): Promise<T>
   /** Ends the client's subscriptions, and closes its sockets. */
   close(): Promise<void>
 }
 
-/** Creates a client. It connects when it is used. */
+/** Creates a client. It connects to the server when it is first used. */
 export function connect(options: ConnectOptions): Client {
   const connection = createConnection(options)
   const conversation = (name: string | { key: string }) =>

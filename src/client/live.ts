@@ -1,4 +1,4 @@
-// A live value: a state that is kept current while anyone listens to it.
+// A live value: a state that is kept current while it has listeners.
 
 /** A value that changes while it has listeners. Fits React's `useSyncExternalStore`. */
 export type Live<State> = {
@@ -37,7 +37,7 @@ export function createLive<State, Action>(
     get,
     apply,
     subscribe(listener) {
-      // A listener of its own, so that the same function may be given twice.
+      // Wrapped, so that the same function can be added twice.
       const added = () => listener()
       listeners.add(added)
       if (!running) {

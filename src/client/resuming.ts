@@ -1,12 +1,13 @@
-// Lets the stock clients of graphql-ws and graphql-sse resume: on a new connection, they send the variables that they
-// were given, which would deliver events twice.
+// Makes the clients of graphql-ws and graphql-sse resume subscriptions. By themselves, they repeat the original
+// variables on a new connection, so that the server would deliver events twice.
 
 /** A client of graphql-ws or graphql-sse. */
 type Subscribing = { subscribe(request: any, sink: any, ...rest: any[]): () => void }
 
 /**
- * Returns the client. On a new connection, its subscriptions to `conversationEvents` resume after the last entry that they
- * received. They must have a variable `afterSeq`, and select `seq` and `... on Gap { resumeAfterSeq }` without aliases.
+ * Returns a copy of the client whose subscriptions to `conversationEvents` resume after the last entry they received.
+ * The subscriptions must have a variable `afterSeq`, and select `seq` and `... on Gap { resumeAfterSeq }` without
+ * aliases.
  */
 export const resuming = <C extends Subscribing>(client: C): C => ({
   ...client,

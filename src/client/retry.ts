@@ -2,7 +2,7 @@
 
 import { ColloquyError } from './errors.ts'
 
-/** First wait, ms, doubled by each retry up to `maxMs`. Each wait is randomly shortened by up to half. */
+/** Waits between attempts, ms: `firstMs`, doubled by each retry up to `maxMs`, and randomly shortened by up to half. */
 const BACKOFF = { firstMs: 100, maxMs: 5_000 }
 
 /** Waits; resolves early when the signal is aborted. */
@@ -18,7 +18,7 @@ export const sleep = (ms: number, signal?: AbortSignal | null): Promise<void> =>
     signal?.addEventListener('abort', done)
   })
 
-/** Waits before retry `attempt`, which counts from 0. */
+/** Waits before the retry with the number `attempt`, counted from 0. */
 export const backOff = (attempt: number, signal?: AbortSignal | null): Promise<void> =>
   sleep(Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** Math.min(attempt, 16)) * (0.5 + Math.random() / 2), signal)
 

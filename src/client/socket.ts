@@ -29,13 +29,13 @@ export type SocketEndpoint = {
 const OPEN = 1
 /** Maximum number of subscriptions of one socket, as the server allows. */
 const MAX_OPERATIONS = 100
-/** Time in which the server must accept a connection, ms. */
+/** Time within which the server must accept a connection, ms. */
 const CONNECT_MS = 15_000
 /** Time without a message after which the client sends a ping, ms. After twice this time, the socket counts as lost. */
 const PING_MS = 10_000
 /** Time for which a socket without subscriptions stays open, ms. */
 const IDLE_MS = 1_000
-/** Maximum length of the results that wait for one subscription's reader, in UTF-16 units. */
+/** Maximum total length of one subscription's results that are not yet consumed, in UTF-16 units. */
 const MAX_WAITING = 4 * 1024 * 1024
 /** Close codes from 4400 to 4499 that refuse the client temporarily: a late `connection_init`, too many sockets. */
 const TEMPORARY = new Set([4408, 4429])
@@ -44,7 +44,7 @@ type Subscription = {
   waiting: { payload: Result; length: number }[]
   /** Total length of `waiting`. */
   length: number
-  /** Why no more results follow: null if the server completed the subscription, undefined if it is live. */
+  /** The error that ended the subscription; null if it was completed; undefined while it is live. */
   ended: ColloquyError | null | undefined
   wake(): void
 }
@@ -57,9 +57,9 @@ const errorOfClose = ({ code, reason }: { code: number; reason: string }): Collo
   return new ColloquyError(code === 4403 ? 'UNAUTHENTICATED' : 'BAD_REQUEST', reason || `Closed with ${code}.`)
 }
 
-/** The subscriptions of one client, on as few sockets as possible. */
+/** Creates the subscriptions of one client, on as few sockets as possible. */
 export function createSockets(endpoint: SocketEndpoint) {
-  /** The open sockets, each with the number of its subscriptions. */
+  /** The open and opening sockets, each with the number of its subscriptions. */
   const slots = new Set<{ socket: Promise<Socket>; users: number }>()
   let nextId = 1
 
@@ -81,7 +81,7 @@ export function createSockets(endpoint: SocketEndpoint) {
   }
 
   return {
-    /** Subscribes once. Ends when the server completes the subscription or the signal is aborted. @throws ColloquyError */
+    /** Subscribes once. Ends when the server completes the subscription, or on abort. @throws ColloquyError */
     async *subscribe(
       operation: Operation,
       onStart: () => void,
@@ -116,7 +116,7 @@ function connect(
     const send = (message: object) => {
       if (wire.readyState === OPEN) wire.send(JSON.stringify(message))
     }
-    let heard = Date.now()
+    let lastMessageAt = Date.now()
 
     function end(error: ColloquyError): void {
       if (!socket.isOpen) return
@@ -136,7 +136,7 @@ function connect(
     const socket: Socket = { send, subscriptions, isOpen: true, close: () => end(networkError()) }
     const connecting = setTimeout(() => end(networkError(new Error('no answer'))), CONNECT_MS)
     const pinging = setInterval(() => {
-      const silentFor = Date.now() - heard
+      const silentFor = Date.now() - lastMessageAt
       if (silentFor >= 2 * PING_MS) end(networkError(new Error('no answer')))
       else if (silentFor >= PING_MS) send({ type: 'ping' })
     }, PING_MS / 2)
@@ -145,7 +145,7 @@ function connect(
     wire.onclose = (event: { code: number; reason: string }) => end(errorOfClose(event))
     wire.onerror = (event: { error?: unknown }) => end(networkError(event.error))
     wire.onmessage = ({ data }: { data: string }) => {
-      heard = Date.now()
+      lastMessageAt = Date.now()
       const message = JSON.parse(data) as { type: string; id?: string; payload?: any }
       if (message.type === 'connection_ack') {
         clearTimeout(connecting)
@@ -158,7 +158,7 @@ function connect(
   })
 }
 
-/** Hands a message to a subscription. A reader that is too far behind is ended, and subscribes again. */
+/** Queues a message for a subscription. A subscription with too many waiting results ends, and is then resumed. */
 function deliver(subscription: Subscription, type: string, payload: any, length: number): void {
   if (subscription.ended !== undefined) return
   if (type === 'next') {
@@ -170,7 +170,7 @@ function deliver(subscription: Subscription, type: string, payload: any, length:
   subscription.wake()
 }
 
-/** The results of one subscription on the socket. */
+/** Yields the results of one subscription on the socket. */
 async function* resultsOf(
   { send, subscriptions, isOpen }: Socket,
   id: string,

@@ -1,5 +1,5 @@
 // Reads the parts of models' streams: plain text, the `fullStream` of the AI SDK, the streams of OpenAI's SDK (chat
-// completions and responses), and the events of Colloquy's own chat providers. Pure: parts in, pieces of a turn out.
+// completions and responses), and the events of Colloquy's own chat providers. Converts them to pieces of a turn.
 
 /** A piece of the turn, or information about the turn, from one part of a stream. */
 export type Piece =
@@ -12,7 +12,7 @@ export type Piece =
   | { type: 'error'; error: unknown }
 
 type Part = Record<string, any>
-/** Calls whose arguments arrive in fragments, by their index in the stream. */
+/** A tool call whose arguments arrive in fragments. */
 type OpenCall = { callId: string; name: string; arguments: string }
 
 const text = (value: unknown): Piece[] =>
@@ -23,7 +23,7 @@ const usage = (prompt: unknown, completion: unknown): Piece[] =>
 const model = (name: unknown): Piece[] =>
   typeof name === 'string' && name !== '' ? [{ type: 'model', model: name }] : []
 
-/** Arguments as a turn stores them: an object. Text that is not the JSON of an object is kept in `input`. */
+/** Returns the arguments as an object, as a turn stores them. Any value that is not an object is put into `input`. */
 function argumentsOf(value: unknown): unknown {
   if (typeof value === 'string') {
     try {
@@ -42,7 +42,7 @@ const call = (callId: string, name: string, given: unknown): Piece => ({
   arguments: argumentsOf(given),
 })
 
-/** A part of the AI SDK's `fullStream`, or an event of a ProviderStream; null for a part of neither. */
+/** Reads a part of the AI SDK's `fullStream`, or an event of a ProviderStream. Returns null for any other part. */
 function readTyped(part: Part): Piece[] | null {
   switch (part.type) {
     case 'text-delta':
@@ -81,7 +81,7 @@ function readTyped(part: Part): Piece[] | null {
   }
 }
 
-/** An event of OpenAI's responses API; null for another part. */
+/** Reads an event of OpenAI's responses API. Returns null for any other part. */
 function readResponse(part: Part): Piece[] | null {
   if (typeof part.type !== 'string' || !part.type.startsWith('response.')) return null
   switch (part.type) {
@@ -112,9 +112,11 @@ const FINISHES = new Set(['finish', 'done', 'response.completed', 'response.inco
 
 /** Creates a reader of one stream. */
 export function createPartReader() {
+  /** The open tool calls, by their index in the stream. */
   const calls = new Map<number, OpenCall>()
-  /** Whether any part was of a known kind; whether the stream announced an end, and whether that arrived. */
+  /** Whether any part was of a known kind. */
   let isKnown = false
+  /** Whether a complete stream of this kind ends with a finishing part, and whether that part has arrived. */
   let mustFinish = false
   let isFinished = false
 
@@ -158,8 +160,8 @@ export function createPartReader() {
       return pieces ?? []
     },
     /**
-     * Returns an error if the stream, which has ended, was incomplete: it announced its end, as all streams but those of
-     * plain text do, and was cut off before; or it had only unknown parts.
+     * Call it when the stream has ended. Returns an error if the stream was incomplete: its finishing part, which every
+     * stream except plain text has, did not arrive; or it had only unknown parts.
      * @param count number of parts read
      */
     end(count: number): Piece[] {
@@ -184,7 +186,7 @@ async function* once(value: string): AsyncGenerator<unknown, void> {
   yield value
 }
 
-/** Not every browser iterates over a ReadableStream. */
+/** Yields the values of a ReadableStream. Not every browser can iterate over one. */
 async function* drain(stream: ReadableStreamLike): AsyncGenerator<unknown, void> {
   const reader = stream.getReader()
   try {
@@ -194,7 +196,7 @@ async function* drain(stream: ReadableStreamLike): AsyncGenerator<unknown, void>
   }
 }
 
-/** The parts of a source. */
+/** Returns an iterator over the parts of a source. */
 export function partsOf(source: Source): AsyncIterator<unknown> {
   if (typeof source === 'string') return once(source)
   if ('fullStream' in source) return partsOf(source.fullStream)

@@ -1,5 +1,5 @@
-// The live transcript as a pure reducer, from the pages read and the events delivered to the state to show. A state is
-// never changed, so that user interfaces can compare states.
+// The state of a live transcript, and its pure reducer, which applies pages of the history and delivered events. States
+// are immutable, so that user interfaces can compare them.
 
 import type { ColloquyError } from './errors.ts'
 import type { FollowedEvent } from './follow.ts'
@@ -15,7 +15,7 @@ export type TranscriptState = {
   /** The newest failure; null while `status` is `live`. */
   readonly error: ColloquyError | null
   readonly conversation: Conversation | null
-  /** At most 200 participants that were read, and all who joined since, in the order in which they were received. */
+  /** The participants read from the server, at most 200, and then those who joined since. */
   readonly participants: readonly Participant[]
   /** Each turn once, in its newest version, by position. An open turn has the text streamed so far. */
   readonly turns: readonly Turn[]
@@ -23,7 +23,7 @@ export type TranscriptState = {
   readonly hasOlder: boolean
   /** Seq of the newest entry that the state includes. */
   readonly lastSeq: number
-  /** Actor in whose view the transcript is; null if it never joined. */
+  /** Actor whose view the transcript shows; null if the actor never joined the conversation. */
   readonly viewer: string | null
   /** Whether entries were skipped or the view changed, so that the history must be read again. */
   readonly isStale: boolean
@@ -62,8 +62,8 @@ function indexOf(turns: readonly Turn[], position: number): number {
 }
 
 /**
- * Merges a version of a turn with the one that is shown. Events carry the current state of a turn, so an event may repeat
- * what is known. The text of an open turn only grows.
+ * Returns the newer of two states of a turn: the one shown, and the one received. An event contains the current state
+ * of its turn, so it may repeat the state shown. The text of an open turn only grows.
  */
 function newerOf(shown: Turn, received: Turn): Turn {
   if (received.seq !== shown.seq) return received.seq > shown.seq ? received : shown
@@ -72,7 +72,7 @@ function newerOf(shown: Turn, received: Turn): Turn {
   return received.text.length >= shown.text.length ? received : { ...received, text: shown.text, parts: shown.parts }
 }
 
-/** Adds or replaces a turn. Turns before the part of the history that is read are left to `older`. */
+/** Adds or replaces a turn. Ignores a turn before the oldest page that was read: the action `older` adds it. */
 function withTurn(state: TranscriptState, turn: Turn): TranscriptState {
   const { turns } = state
   const index = indexOf(turns, turn.position)
@@ -84,7 +84,7 @@ function withTurn(state: TranscriptState, turn: Turn): TranscriptState {
   return index === 0 && state.hasOlder ? state : { ...state, turns: turns.toSpliced(index, 0, turn) }
 }
 
-/** Sets the text of an open turn, up to the end of a delta. A history that was read later may have more of it. */
+/** Sets the text of an open turn up to the end of a delta. A history page that was read later may have more text. */
 function withText(state: TranscriptState, turnId: string, text: string): TranscriptState {
   const index = state.turns.findLastIndex(({ id }) => id === turnId)
   const turn = state.turns[index]
@@ -131,7 +131,7 @@ function applyEvent(state: TranscriptState, event: FollowedEvent): TranscriptSta
   }
 }
 
-/** The turns of the history before the first turn that is shown. */
+/** Returns the given turns that precede the first turn shown. */
 const olderThan = ({ turns: [first] }: TranscriptState, turns: readonly Turn[]) =>
   first ? turns.filter(({ position }) => position < first.position) : turns
 

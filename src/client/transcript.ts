@@ -9,21 +9,21 @@ import { createLive, type Live } from './live.ts'
 import { EMPTY, reduceTranscript, type TranscriptAction, type TranscriptState } from './transcript-state.ts'
 
 export type TranscriptOptions = {
-  /** Number of turns that are read first, and with each call of `older`. Defaults to 50; at most 200. */
+  /** Number of turns that are read at the start and by each call of `older`. Defaults to 50; at most 200. */
   pageSize?: number
   /** Whether turns have `replyTo`; see FollowOptions. Defaults to true. */
   replies?: boolean
 }
 
 export type Transcript = Live<TranscriptState> & {
-  /** Reads the page of turns before the first one that is shown. Does nothing if there is none. @throws ColloquyError */
+  /** Reads the page of turns before the first turn shown. Does nothing if there are none. @throws ColloquyError */
   older(): Promise<void>
 }
 
 const notFound = (name: ConversationName) =>
   new ColloquyError('NOT_FOUND', `There is no conversation ${JSON.stringify(name)}, or it is outside the view.`)
 
-/** The turns of a history page. Without summaries, it has only turns. */
+/** Returns the turns of a history page. The documents request no summaries, but the type of a page includes them. */
 const turnsOf = (history: readonly (Turn & { __typename: string })[]): Turn[] =>
   history.filter(({ __typename }) => __typename === 'Turn')
 
@@ -47,7 +47,7 @@ async function readHistory(
   }
 }
 
-/** Creates a live transcript. It starts with its first listener, and resumes where it stopped. */
+/** Creates a live transcript. It starts with the first listener, and later resumes after the last entry received. */
 export function createTranscript(
   connection: Connection,
   name: ConversationName,

@@ -1,5 +1,5 @@
-// Pipes a stream of a model into a streaming turn: deltas in order, each repeated until it is acknowledged, heartbeats
-// while the model is silent, and one end: a commit with usage, or an abort that keeps the text.
+// Writes a model's stream to a streaming turn. Sends the text as deltas in order, repeats each until it is
+// acknowledged, sends heartbeats while the model is silent, and commits the turn, or aborts it and keeps its text.
 
 import type { AnsweringOptions, Connection } from './connection.ts'
 import { ABORT_TURN, APPEND_DELTA, COMMIT_TURN, OPEN_TURN } from './documents.ts'
@@ -13,23 +13,24 @@ import { createPartReader, partsOf, type Piece, type Source } from './stream-par
 export type WriteOptions = AnsweringOptions
   & Partial<StreamingTurnInput> & {
     /**
-     * Promise that must resolve before the turn is committed. If it rejects, or resolves to `error`, the turn is aborted.
-     * Pass `result.finishReason` with a `textStream` of the AI SDK, which does not report errors of the model itself.
+     * Promise that must resolve before the turn is committed. If it rejects, or resolves to `error`, the turn is
+     * aborted. Pass `result.finishReason` with a `textStream` of the AI SDK, because that stream does not report errors
+     * of the model.
      */
     until?: PromiseLike<unknown>
-    /** Whether the model's reasoning becomes a part of the turn, which all its viewers see. Defaults to false. */
+    /** Whether the model's reasoning becomes a part of the turn, visible to all its viewers. Defaults to false. */
     reasoning?: boolean
     /** Called when the turn is open, before its first text. */
     onOpen?(turn: Turn): void
-    /** Time without text after which a heartbeat renews the lease of the turn, ms. Defaults to 8,000. */
+    /** Interval of heartbeats, which renew the turn's lease while no text is being sent, ms. Defaults to 8,000. */
     heartbeatMs?: number
   }
 
 /** Maximum length of one delta, in UTF-16 units. */
 const MAX_DELTA = 32_768
-/** Length of the text that waits to be sent, in UTF-16 units, beyond which the source is not read. */
+/** Maximum length of the text that waits to be sent, in UTF-16 units. Above it, the source is not read. */
 const MAX_WAITING = 262_144
-/** Time for which the abort of a turn is retried, ms. After that, its lease ends the turn. */
+/** Time for which the abort of a turn is retried, ms. After that, the turn is aborted when its lease expires. */
 const ABORT_MS = 5_000
 
 type Write = { connection: Connection; turnId: string; writerToken: string; heartbeatMs: number }
@@ -67,14 +68,15 @@ function createSender({ connection, turnId, writerToken, heartbeatMs }: Write, s
       waiting += text
       sending ??= send().catch((error: unknown) => fail(error))
     },
-    /** Resolves when less text waits than the limit. */
-    async room(limit: number): Promise<void> {
+    /** Resolves when at most `limit` UTF-16 units wait to be sent; with 0, when all text is acknowledged. */
+    async waitFor(limit: number): Promise<void> {
       while (waiting.length > limit || (limit === 0 && sending)) await Promise.race([failure, sending])
     },
     stop: () => clearInterval(beat),
   }
 }
 
+/** The fields of the commit that the source provides. `reasoning` is its whole reasoning text. */
 type Rest = { parts: ContentPartInput[]; reasoning: string; tokenUsage?: TokenUsageInput; model?: string }
 
 /** Adds a piece that is not text to the input of the commit. @throws the error of the model */
@@ -92,7 +94,7 @@ const sourceError = (cause: unknown) => {
   return new ColloquyError('SOURCE_FAILED', `The source of the turn failed: ${reason}`, { cause })
 }
 
-/** Reads the source to its end. @throws ColloquyError with the code SOURCE_FAILED; the error of the sender */
+/** Reads the source to its end. @throws ColloquyError (SOURCE_FAILED); the sender's error; the reason of `stopped` */
 async function pump(source: Source, sender: ReturnType<typeof createSender>, stopped: Promise<never>): Promise<Rest> {
   const rest: Rest = { parts: [], reasoning: '' }
   const reader = createPartReader()
@@ -105,7 +107,7 @@ async function pump(source: Source, sender: ReturnType<typeof createSender>, sto
       const { done, value } = await Promise.race([next, sender.failure, stopped])
       if (done) break
       reader.read(value).forEach(take)
-      await Promise.race([sender.room(MAX_WAITING), stopped])
+      await Promise.race([sender.waitFor(MAX_WAITING), stopped])
     }
     reader.end(count).forEach(take)
     return rest
@@ -125,20 +127,21 @@ function abortReasonOf(error: unknown, signal?: AbortSignal | null): string {
 }
 
 async function abort({ connection, turnId, writerToken }: Write, reason: string): Promise<void> {
-  const { signal, abort: giveUp } = anySignal([])
-  void sleep(ABORT_MS, signal).then(() => giveUp())
+  const { signal, abort: endRetries } = anySignal([])
+  void sleep(ABORT_MS, signal).then(() => endRetries())
   await connection.mutate(ABORT_TURN, { turnId, writerToken, reason }, { signal }).catch(() => {})
-  giveUp()
+  endRetries()
 }
 
+/** Waits for the option `until`. @throws ColloquyError (SOURCE_FAILED) if it rejects or resolves to `error` */
 const untilSucceeded = async (until: PromiseLike<unknown> | undefined): Promise<void> => {
   const outcome = await Promise.resolve(until).catch((error: unknown) => Promise.reject(sourceError(error)))
   if (outcome === 'error') throw sourceError(new Error('The model failed.'))
 }
 
 /**
- * Writes a streaming turn from the source, and returns the committed turn. If the source fails, the signal is aborted, or
- * a call fails permanently, the turn is aborted with the text received until then.
+ * Writes a streaming turn from the source, and returns the committed turn. If the source fails, the signal is aborted,
+ * or a call fails permanently, the turn is aborted with the text received until then.
  * @throws ColloquyError with the code SOURCE_FAILED, with the source's error as its cause; any other ColloquyError; the
  * reason of the signal
  */
@@ -168,7 +171,7 @@ export async function write(
     const source = await Promise.race([Promise.resolve(given).catch((e) => Promise.reject(sourceError(e))), stopped])
     const rest = await pump(source, sender, stopped)
     await Promise.race([untilSucceeded(until), sender.failure, stopped])
-    await Promise.race([sender.room(0), stopped])
+    await Promise.race([sender.waitFor(0), stopped])
     sender.stop()
     const parts =
       reasoning && rest.reasoning ? [{ reasoning: { reasoning: rest.reasoning } }, ...rest.parts] : rest.parts
@@ -181,8 +184,8 @@ export async function write(
     return committed.turn
   } catch (error) {
     sender.stop()
-    // The text that was received is sent before the abort, if that succeeds within ABORT_MS.
-    await Promise.race([sender.room(0).catch(() => {}), sleep(ABORT_MS)])
+    // Sends the received text before the abort, for at most ABORT_MS.
+    await Promise.race([sender.waitFor(0).catch(() => {}), sleep(ABORT_MS)])
     stopSending()
     await abort(writing, abortReasonOf(error, signal))
     throw error

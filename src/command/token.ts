@@ -1,5 +1,5 @@
-// The command `colloquy token`: manages API keys without a server, on the same database. It opens the database and the
-// bus only, because a provider that is configured otherwise than the server's would change stored data.
+// The command `colloquy token`: manages API keys in the server's database, without a running server. It opens only the
+// database and the bus: a provider with another configuration than the server's would change stored data.
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Config } from '../config/config.ts'
@@ -39,7 +39,7 @@ Options of all commands:
 
 Rights: ${RIGHTS.join(', ')}. The settings of the server select the database.`
 
-/** The arguments are wrong; the message says how. */
+/** The arguments are invalid. The message names the mistake. */
 export class UsageError extends Error {}
 
 const OPTIONS = {
@@ -58,7 +58,7 @@ type Options = ReturnType<typeof parse>['values']
 const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true })
 
 const COMMON = ['tenant', 'json']
-/** The options of each command, besides the common ones. */
+/** The options that each command accepts in addition to COMMON. */
 const ACCEPTED: Record<string, readonly string[]> = {
   create: ['actor', 'rights', 'name', 'kind', 'conversation', 'days'],
   list: [],
@@ -72,27 +72,32 @@ function wholeOf(option: string, text: string): number {
 }
 
 type Deps = Parameters<typeof createApiKey>[0] & Parameters<typeof getApiKeys>[0]
-/** What a command prints: lines for people, and the value of --json. */
+/** The output of a command: lines for people, and the value that --json prints. */
 type Output = { lines: string[]; json: unknown }
 
-const shown = ({ id, name, actor, kind, rights, conversations, version, ...times }: ApiKey) => {
+/** Returns the properties of a key that --json prints. */
+const asJson = ({ id, name, actor, kind, rights, conversations, version, ...times }: ApiKey) => {
   const { createdAt, expiresAt, revokedAt, lastUsedAt } = times
   return { id, name, actor, kind, rights, conversations, version, createdAt, expiresAt, revokedAt, lastUsedAt }
 }
 
-const day = (date: Date | null, otherwise: string) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? otherwise
+/** Returns the date and time in UTC, to the minute. */
+const time = (date: Date | null, otherwise: string) => date?.toISOString().slice(0, 16).replace('T', ' ') ?? otherwise
 
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {
-  if (revokedAt) return `revoked ${day(revokedAt, '')}`
-  return expiresAt ? `${expiresAt.getTime() <= Date.now() ? 'expired' : 'expires'} ${day(expiresAt, '')}` : 'valid'
+  if (revokedAt) return `revoked ${time(revokedAt, '')}`
+  return expiresAt ? `${expiresAt.getTime() <= Date.now() ? 'expired' : 'expires'} ${time(expiresAt, '')}` : 'valid'
 }
 
 const lineOf = (key: ApiKey) =>
-  [key.id, key.name, key.actor, key.rights.join(','), stateOf(key), `last used ${day(key.lastUsedAt, 'never')}`].join(
+  [key.id, key.name, key.actor, key.rights.join(','), stateOf(key), `last used ${time(key.lastUsedAt, 'never')}`].join(
     '  ',
   )
 
-const issued = ({ apiKey, token }: IssuedApiKey): Output => ({ lines: [token], json: { apiKey: shown(apiKey), token } })
+const issued = ({ apiKey, token }: IssuedApiKey): Output => ({
+  lines: [token],
+  json: { apiKey: asJson(apiKey), token },
+})
 
 async function create(deps: Deps, viewer: { tenant: string; actor: string }, options: Options): Promise<Output> {
   const { actor, rights, name = actor, kind, conversation, days } = options
@@ -118,7 +123,7 @@ async function list(deps: Deps, viewer: { tenant: string; actor: string }): Prom
     keys.push(...page.items)
     after = page.items.length > 0 ? apiKeyCursor(page.items.at(-1)!) : null
   } while (page.hasNextPage)
-  return { lines: keys.length > 0 ? keys.map(lineOf) : ['There are no API keys.'], json: keys.map(shown) }
+  return { lines: keys.length > 0 ? keys.map(lineOf) : ['There are no API keys.'], json: keys.map(asJson) }
 }
 
 /** Runs one command. @throws UsageError, or the errors of the verbs */
@@ -133,7 +138,7 @@ async function runCommand(deps: Deps, [command, id]: string[], options: Options)
     return issued(await rotateApiKey(deps, viewer, { id: id!, expectedVersion: key.version, overlapSeconds }))
   }
   const key = await revokeApiKey(deps, viewer, { id: id! })
-  return { lines: [lineOf(key)], json: shown(key) }
+  return { lines: [lineOf(key)], json: asJson(key) }
 }
 
 /** Checks the arguments. @throws UsageError */
@@ -161,7 +166,7 @@ function check(args: string[]): ReturnType<typeof parse> {
  */
 export async function tokenCommand(args: string[], config: Config): Promise<string> {
   const { positionals, values } = check(args)
-  // Nothing is logged, because the output is read by programs.
+  // Nothing is logged, because programs read the output.
   const log = createLog('silent')
   const cleanup = createCleanup()
   try {

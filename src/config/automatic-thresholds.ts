@@ -1,5 +1,5 @@
-// The numbers of turns that trigger automatic summaries, extraction, profiles and reconciliation, and the switch of
-// automatic titles. 0 disables the automatic work; the mutations for it remain available.
+// The variables of automatic work: whether titles are automatic, and the numbers of turns that trigger summaries, the
+// extraction of facts, profiles and reconciliation. 0 disables the automatic work, but not the mutations for it.
 
 import { z } from 'zod'
 import { flag, whole } from '../fields.ts'

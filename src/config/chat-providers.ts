@@ -1,5 +1,5 @@
-// The settings of the chat providers: PROVIDERS_FILE, a JSON object from names to providers, and the short form for one
-// OpenAI-compatible server. Keys are read from files or variables that the file names, so the file contains none.
+// The settings of the chat providers: PROVIDERS_FILE, a JSON object from names to providers, and CHAT_MODEL for one
+// OpenAI-compatible server. PROVIDERS_FILE contains no keys; it names the files or variables that contain them.
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -51,7 +51,7 @@ const file = z
 type Variables = Record<string, string | undefined>
 export type ProvidersFile = { providers: Record<string, ChatProviderSettings>; problems: string[] }
 
-/** Reads the key of a provider. @throws Error with the cause */
+/** Reads the API key of a provider; undefined if it needs none. @throws Error with the reason */
 function readKey({ apiKeyFile, apiKeyVariable, baseUrl }: z.output<typeof openai>, env: Variables): string | undefined {
   if (apiKeyFile && apiKeyVariable) throw new Error('apiKeyFile and apiKeyVariable: only one of them may be set')
   if (!apiKeyFile && !apiKeyVariable) {
@@ -66,7 +66,7 @@ function readKey({ apiKeyFile, apiKeyVariable, baseUrl }: z.output<typeof openai
   return value
 }
 
-/** Returns the settings of a provider of the file. @throws Error with the first mistake */
+/** Returns the settings of a provider of the file. @throws Error with the first problem */
 function settingsOf(
   name: string,
   given: z.output<typeof openai> | z.output<typeof echo>,
@@ -120,7 +120,7 @@ export function readProvidersFile(env: Variables): ProvidersFile {
 type Environment = z.output<z.ZodObject<typeof chatProviderVariables>> & { HOST: string }
 type OpenAiEnvironment = z.output<z.ZodObject<typeof OPENAI>>
 
-/** Reports a missing key of the short form. */
+/** Reports a missing OPENAI_API_KEY of the provider that CHAT_MODEL configures. */
 export function* chatProviderProblems(env: object): Generator<Problem> {
   const { CHAT_MODEL } = env as Partial<Environment>
   if (CHAT_MODEL !== undefined) yield* keyProblems(env as OpenAiEnvironment)

@@ -39,7 +39,7 @@ const environment = z.object({
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
   MIGRATION_DATABASE_URL: url('postgres', 'postgresql').describe(
-    'URL of Postgres for the owner of the tables, who applies migrations. Unset: `DATABASE_URL`.',
+    'URL of Postgres with the user who owns the tables and applies migrations. Unset: `DATABASE_URL`.',
   ),
   DATABASE_PARTITIONS: number(2, 64)
     .optional()
@@ -48,8 +48,8 @@ const environment = z.object({
         + 'database is created on `DATABASE_URL`, and cannot be changed. Unset: a new database has no partitions.',
     ),
   DATABASE_READ_URL: url('postgres', 'postgresql').describe(
-    'URL of a streaming replica of `DATABASE_URL`, which recall and contexts read once it has replayed what they need. '
-      + 'Unset: they read `DATABASE_URL`.',
+    'URL of a streaming replica of `DATABASE_URL`, which recall and contexts read after it has replayed the writes '
+      + 'that they must see. Unset: they read `DATABASE_URL`.',
   ),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
     'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a '
@@ -114,15 +114,16 @@ const environment = z.object({
     'Maximum size of one WebSocket message from a client, in bytes.',
   ),
   MAX_QUEUE_MS: whole(0, 60_000, 500).describe(
-    'Milliseconds for which requests may wait in the queues of the process. While they wait longer for a second or more, '
-      + 'further requests are refused with `SERVER_BUSY`; 0: none are refused.',
+    'Maximum wait of requests in the queues of the process, in milliseconds. If the wait exceeds it for a second or '
+      + 'more, further requests are refused with `SERVER_BUSY`; 0: none are refused.',
   ),
   ...operationVariables,
   STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe(
     'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
   ),
   RUN_SECONDS: whole(1, 3600, 600).describe(
-    'Seconds for which a process executes a run of an agent without a pause; then the run fails.',
+    'Maximum time, in seconds, for which a process executes a run of an agent; a run that has neither ended nor '
+      + 'started to wait by then fails.',
   ),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
   ...retentionVariables,
@@ -135,7 +136,7 @@ const environment = z.object({
   ),
   FAST_POST: flag('true').describe('Whether POST requests with a known document bypass the GraphQL HTTP handler.'),
   SHUTDOWN_SECONDS: whole(1, 600, 10).describe(
-    'Seconds that running requests get to finish when the process is stopped.',
+    'Maximum time, in seconds, for running requests to finish when the process is stopped.',
   ),
 })
 

@@ -7,6 +7,7 @@ import type { Entry, Problem } from '../providers/entry.ts'
 import { KINDS, type EmbedderSettings, type FactSettings, type SummarizerSettings } from '../providers/registry.ts'
 
 type AnyEntry = Entry<unknown, never, unknown>
+/** A kind of provider: embedder, summarizer or extractor. `variable` is the variable that selects the provider. */
 type Kind = { variable: string; description: string; entries: Record<string, AnyEntry> }
 type Environment = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-// Reads REDACT_PATTERNS_FILE: a JSON object from names to patterns of RE2.
+// Reads REDACT_PATTERNS_FILE: a JSON object from names to RE2 patterns.
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -11,7 +11,7 @@ const file = z
   )
   .refine((patterns) => Object.keys(patterns).length <= MAX_PATTERNS, `must have at most ${MAX_PATTERNS} patterns`)
 
-/** Returns the detectors that the file describes. @throws Error with the first mistake */
+/** Returns the detectors of the patterns in the file. @throws Error with the first problem */
 function readPatterns(path: string) {
   const { data, error } = file.safeParse(JSON.parse(readFileSync(path, 'utf8')))
   if (error) {
@@ -28,7 +28,7 @@ function readPatterns(path: string) {
   })
 }
 
-/** The path of the file, as the detectors that it describes. Defaults to none. */
+/** Converts the path of the file to the detectors of its patterns. Defaults to no detectors. */
 export const redactPatterns = z
   .string()
   .transform((path, context) => {

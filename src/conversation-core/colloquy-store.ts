@@ -1,4 +1,5 @@
-// The conversation store of document 003 on Colloquy. A message is a turn, and the id of a conversation is its key.
+// Implements the conversation store of document 003 with Colloquy. A message is stored as a turn of Colloquy, the id of
+// a conversation as its key, and a turn of the document as a record (turn-record.ts).
 //
 // Invariant: appendTurn writes the messages of a turn that are not stored yet, and its record, in one transaction.
 
@@ -32,7 +33,7 @@ import type {
 export type ColloquyConversationStoreOptions = {
   /** Returns the author of a message. Default: the role of the message. */
   actorOf?: (message: ConversationMessage) => string
-  /** First participants of a new conversation. Default: one for each role, and `turn-records`. */
+  /** Initial participants of a new conversation. Default: one for each role, and `turn-records`. */
   participants?: GivenConversation['participants']
 }
 
@@ -61,7 +62,7 @@ export class ColloquyConversationStore implements ConversationStore {
   readonly #actorOf: (message: ConversationMessage) => string
   readonly #participants: GivenConversation['participants']
 
-  /** @param transcript `openTranscript` of `colloquy`, or `connectTranscript` */
+  /** @param transcript the result of `openTranscript`, from the package `colloquy`, or of `connectTranscript` */
   constructor(transcript: Transcript, options: ColloquyConversationStoreOptions = {}) {
     const { actorOf = ({ role }) => role, participants = PARTICIPANTS } = options
     this.#transcript = transcript
@@ -83,7 +84,7 @@ export class ColloquyConversationStore implements ConversationStore {
       ...(id !== undefined && { key: id }),
       ...(title !== undefined && { title }),
       ...(metadata !== undefined && { metadata }),
-      // The viewer keeps the kind of its credential.
+      // Omit the viewer's kind, so that the viewer keeps the kind of its credential.
       participants: this.#participants.map((each) => (each.actor === actor ? { actor } : each)),
     })
     if (!created) throw new IdConflict('conversation', id!)
@@ -115,7 +116,7 @@ export class ColloquyConversationStore implements ConversationStore {
     for await (const stored of conversationsOf(this.#transcript, bound ? { updatedBefore: bound } : {})) {
       const conversation = toConversation(stored)
       const isTie = beforeId !== undefined && conversation.updatedAt.getTime() === before?.getTime()
-      // Of the conversations updated at `before`, those up to beforeId are on the page before.
+      // Of the conversations updated at `before`, those up to beforeId are on the previous page.
       if (isTie && conversation.id === beforeId) ties.length = 0
       else (isTie ? ties : listed).push(conversation)
       if (listed.length >= limit) break
@@ -156,7 +157,7 @@ export class ColloquyConversationStore implements ConversationStore {
     try {
       for await (const page of pagesBackwards(this.#transcript, id, { as: RECORDS_ACTOR })) pages.push(page)
     } catch (error) {
-      // An actor that the server does not know has written no record.
+      // An actor who is unknown to the server has written no record.
       if (codeOf(error) !== 'UNKNOWN_ACTOR') throw error
     }
     const turns = pages.reverse().flat()

@@ -6,9 +6,9 @@ export { ConversationNotFound, IdConflict, RequestFailed } from '../transcript/e
 export class HistoryBudgetTooSmall extends Error {
   override readonly name = 'HistoryBudgetTooSmall'
   readonly code = 'BUDGET_TOO_SMALL'
-  /** The limit of the budget that is exceeded. */
+  /** The exceeded limit of the budget. */
   readonly limit: 'maxMessages' | 'maxChars' | 'maxTokens'
-  /** The least value of the limit that the messages need. */
+  /** Minimum value of the limit for which the messages fit. */
   readonly required: number
   constructor(limit: 'maxMessages' | 'maxChars' | 'maxTokens', given: number, required: number) {
     super(`The new messages need ${limit} of at least ${required}; the budget has ${given}.`)

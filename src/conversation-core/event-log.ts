@@ -1,9 +1,9 @@
-// The events of a streaming turn: kept until the turn is released, so that a reader may start late or stop early.
+// Keeps the events of a streaming turn in memory, so that an iteration may start late or stop early.
 
-/** Any number of readers receive all events from the first on. */
+/** Any number of iterations may run at the same time. Each yields all events, from the first one. */
 export type EventLog<Event> = AsyncIterable<Event> & {
   push(event: Event): void
-  /** Ends the iterations after the events. With an error, they throw it. */
+  /** Ends the iterations after the last event. With an error, the iterations throw it. */
   end(error?: unknown): void
 }
 

@@ -1,9 +1,9 @@
-// Builds the messages for a provider from the messages of a conversation, within a budget. The choice is pure; the
-// builders read the store.
+// Selects the messages of a conversation that are sent to a provider, within a budget. `chooseHistory` is pure except
+// for `countTokens`; the builders read the store.
 //
-// Invariant: the history is a run of the newest messages without gaps, preceded only by older system messages if these
-// are kept. It ends with the new messages, and never begins between a tool call and its result. A budget is never
-// exceeded.
+// Invariant: the history consists of the newest messages without gaps, preceded only by older system messages if these
+// are kept. It ends with the new messages, and never begins between a tool call and its result. It never exceeds the
+// budget.
 
 import { HistoryBudgetTooSmall } from './errors.ts'
 import { pairToolResults } from './tool-pairs.ts'
@@ -19,13 +19,13 @@ import type {
 /** Counts the tokens of a text. */
 export type CountTokens = (text: string) => number | Promise<number>
 
-/** Number of characters of a token in the default estimate. */
+/** Number of characters (UTF-16 units) per token in the default estimate. */
 const CHARS_PER_TOKEN = 4
 
 /** Estimates the tokens of a text from its length. */
 export const estimateTokens: CountTokens = (text) => Math.ceil(text.length / CHARS_PER_TOKEN)
 
-/** Returns whether a history may begin at each index, up to `length`: not between a tool call and its result. */
+/** Returns for each index, `length` included, whether a history may begin there: not between a call and its result. */
 export function allowedStarts(messages: readonly ConversationMessage[]): boolean[] {
   // A pair forbids the indexes after its call, up to its result. Sums of `opened` count the pairs around an index.
   const opened = new Array<number>(messages.length + 2).fill(0)
@@ -38,7 +38,7 @@ export function allowedStarts(messages: readonly ConversationMessage[]): boolean
   return opened.slice(0, -1).map((change) => (around += change) === 0)
 }
 
-/** Whether a turn begins with the message: it is from the user or the system, and the one before is not. */
+/** Whether a turn begins with the message: it is from the user or the system, and the previous message is not. */
 const beginsTurn = (messages: readonly ConversationMessage[], index: number): boolean => {
   const asks = (message: ConversationMessage | undefined) => message?.role === 'user' || message?.role === 'system'
   return asks(messages[index]) && !asks(messages[index - 1])
@@ -88,7 +88,7 @@ export type HistoryChoice = {
   maxTurns?: number | undefined
   budget?: HistoryBudget | undefined
   countTokens: CountTokens
-  /** Whether older system messages are kept whatever their age. */
+  /** Whether all older system messages are kept. */
   keepSystem: boolean
 }
 
@@ -128,10 +128,10 @@ function withoutFresh(messages: ConversationMessage[], fresh: readonly Conversat
   return messages.filter(({ id }) => !ids.has(id))
 }
 
-/** Number of messages of the first read of a store that lists the newest messages. */
+/** Number of messages in the first read of a store with the guarantee LIMIT_IS_NEWEST. */
 const FIRST_READ = 64
 
-/** Returns at least the newest `maxTurns` + 1 turns, or all if there are fewer, and the messages around them. */
+/** Returns the newest messages: at least those of `maxTurns` + 1 turns, or all if there are fewer turns. */
 async function readNewestTurns(
   store: ConversationStore,
   conversationId: string,
@@ -149,13 +149,13 @@ async function readNewestTurns(
 }
 
 export interface RecentNTurnsHistoryBuilderOptions {
-  /** Maximum number of turns before the new messages. A turn begins with the messages of the user or the system. */
+  /** Maximum number of turns before the new messages. A turn begins with messages of the user or the system. */
   maxTurns: number
-  /** Counts tokens for a budget with maxTokens. Addition to document 003. Default: one token for 4 characters. */
+  /** Counts tokens for a budget with maxTokens. Addition to document 003. Default: one token per 4 characters. */
   countTokens?: CountTokens
 }
 
-/** Takes the newest turns, and fewer if the request has a budget. System messages are dropped with their turn. */
+/** Selects the newest turns; fewer if they exceed the budget. System messages are left out together with their turn. */
 export class RecentNTurnsHistoryBuilder implements HistoryBuilder {
   readonly #options: RecentNTurnsHistoryBuilderOptions
   constructor(options: RecentNTurnsHistoryBuilderOptions) {
@@ -174,11 +174,11 @@ export class RecentNTurnsHistoryBuilder implements HistoryBuilder {
 export interface BudgetedHistoryBuilderOptions {
   /** Budget of requests without one. Default: no limit. */
   budget?: HistoryBudget
-  /** Counts tokens for a budget with maxTokens. Default: one token for 4 characters. */
+  /** Counts tokens for a budget with maxTokens. Default: one token per 4 characters. */
   countTokens?: CountTokens
 }
 
-/** Takes as many of the newest messages as fit the budget, and all system messages. Reads the whole conversation. */
+/** Selects all system messages, and as many of the newest messages as fit the budget. Reads the whole conversation. */
 export class BudgetedHistoryBuilder implements HistoryBuilder {
   readonly #options: BudgetedHistoryBuilderOptions
   constructor(options: BudgetedHistoryBuilderOptions = {}) {

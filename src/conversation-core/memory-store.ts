@@ -1,5 +1,5 @@
-// A conversation store in the memory of the process, for tests and local runs: everything is lost when it ends.
-// Stores and returns copies, so that a caller cannot change what is stored.
+// Implements the conversation store of document 003 in the memory of the process, for tests and local runs. Its content
+// is lost when the process ends. Stores and returns copies, so that a caller cannot change the stored objects.
 
 import { ConversationNotFound, IdConflict } from '../transcript/errors.ts'
 import { inTimeOrder, isSame, withoutRepetitions } from '../transcript/same.ts'
@@ -23,11 +23,11 @@ type Stored = {
 }
 
 export type InMemoryConversationStoreOptions = {
-  /** Makes ids of conversations. Default: random UUIDs. */
+  /** Creates the ids of conversations. Default: random UUIDs. */
   createId?: () => string
 }
 
-/** The messages of a turn in the order in which they are stored. */
+/** Returns the messages of a turn in the order in which they are stored. */
 export const messagesOfTurn = (turn: ConversationTurn): ConversationMessage[] =>
   inTimeOrder(
     [...turn.userMessages, ...turn.assistantMessages, ...(turn.toolMessages ?? [])],
@@ -37,7 +37,7 @@ export const messagesOfTurn = (turn: ConversationTurn): ConversationMessage[] =>
 export class InMemoryConversationStore implements ConversationStore {
   readonly guarantees = ['ATOMIC_TURNS', 'LIMIT_IS_NEWEST'] as const
   readonly #createId: () => string
-  /** In the order of their last write. */
+  /** The conversations by id, in the order of their last write. */
   readonly #stored = new Map<string, Stored>()
 
   constructor({ createId = () => crypto.randomUUID() }: InMemoryConversationStoreOptions = {}) {

@@ -17,19 +17,19 @@ const TURN_ROLES: Record<MessageRole, TurnRole> = {
   tool: 'TOOL',
 }
 
-/** Returns the id of the call at that place of the message, which the server needs. */
+/** Returns the id of a call. The server needs one, so a call without an id gets it from its index in the message. */
 export const callIdOf = (messageId: string, part: number, id: string | undefined): string =>
   id ?? `${messageId}#${part}`
 
-/** The call that a result answers; null if it answers none. Then it is stored as data. */
+/** The call that a result answers. Null if it answers none; then the result is stored as data. */
 export type AnsweredCall = { callId: string; name: string } | null
 
-function toPart(part: MessageContentPart, place: string, answered: AnsweredCall): GivenPart {
+function toPart(part: MessageContentPart, callId: string, answered: AnsweredCall): GivenPart {
   switch (part.type) {
     case 'text':
       return { text: part.text }
     case 'tool-call':
-      return { toolCall: { callId: place, name: part.name, arguments: part.arguments ?? {} } }
+      return { toolCall: { callId, name: part.name, arguments: part.arguments ?? {} } }
     case 'tool-result':
       return answered ? { toolResult: { ...answered, result: part.result ?? null } } : { data: part }
     case 'metadata':
@@ -40,7 +40,7 @@ function toPart(part: MessageContentPart, place: string, answered: AnsweredCall)
 const countOf = (value: unknown): number | null =>
   Number.isInteger(value) && (value as number) >= 0 ? (value as number) : null
 
-/** Returns the fields of a turn that the metadata of a reply has: the model and the usage. */
+/** Returns the model and the token usage in the metadata of a reply, as fields of its turn. */
 function fieldsOfReply({ role, metadata }: ConversationMessage): Pick<GivenTurn, 'model' | 'tokenUsage'> {
   if (role !== 'assistant') return {}
   const { model, usage } = (metadata ?? {}) as { model?: unknown; usage?: Partial<TokenUsage> }
@@ -100,7 +100,7 @@ function fromPart(part: StoredPart): MessageContentPart[] {
   }
 }
 
-/** Returns the message of a turn. Calls and results have ids, also if they were written without. */
+/** Returns the message of a turn. Its calls and results have ids, even if they were written without ids. */
 export function toMessage(conversationId: string, turn: StoredTurn): ConversationMessage {
   const { id, createdAt, metadata } = headOf(turn)
   return {

@@ -65,8 +65,8 @@ export const toolCallPart = ({ id, name, arguments: given }: ProviderToolCall): 
 })
 
 /**
- * Returns the content of a reply: the parts of the message, then the tool calls that the message does not contain. Empty
- * texts are left out.
+ * Returns the content of a reply: the parts of the message, then the tool calls that the message does not contain.
+ * Empty texts are left out.
  */
 export function contentOfReply(
   message: ProviderMessage,

@@ -2,11 +2,12 @@
 
 import type { ConversationMessage, ToolCallContentPart, ToolResultContentPart } from './types.ts'
 
+/** A call in a message. `index` is the index of the message, `part` the index of the call in its content. */
 export type MadeCall = { call: ToolCallContentPart; messageId: string; index: number; part: number }
-/** `index` is the index of the call's message, `resultIndex` the index of the result's message. */
+/** A call with its result. `resultIndex` is the index of the result's message. */
 export type ToolPair = MadeCall & { result: ToolResultContentPart; resultIndex: number }
 
-/** Whether the result, which has the id of a call or none, may answer the call. */
+/** Whether the result may answer the call: they have the same id, or the same name if the result has no id. */
 const matches = (call: ToolCallContentPart, result: ToolResultContentPart): boolean =>
   result.id === undefined ? call.name === result.name : call.id === result.id
 

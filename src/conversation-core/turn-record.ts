@@ -1,11 +1,11 @@
-// Converts turns of document 003 to records and back. A record has the ids of the turn's messages, and the provider
+// Converts turns of document 003 to records and back. A record contains the ids of the turn's messages and its provider
 // calls. It is stored as a separate turn that only its author sees, so that no context, summary or list of messages
-// includes it. It refers to messages by id, so that it keeps no erased text, except in `raw` of a provider call. Pure.
+// includes it. It contains no text of messages, which may be erased later, except in `raw` of a provider call. Pure.
 
 import type { GivenTurn, StoredTurn } from '../transcript/transcript.ts'
 import type { ConversationMessage, ConversationTurn, ProviderCallRecord } from './types.ts'
 
-/** Actor that writes the records, and their only audience. */
+/** The actor who writes the records. It is the only participant who sees them. */
 export const RECORDS_ACTOR = 'turn-records'
 
 type Dated<T> = Omit<T, 'createdAt'> & { createdAt: string }

@@ -13,7 +13,7 @@ export type TurnId = string
 export type MessageId = string
 export type ProviderCallId = string
 
-/** `system` instructs the model, `user` is a person or another caller, `tool` carries the results of tool calls. */
+/** `system` instructs the model, `user` is a person or another caller, `tool` contains the results of tool calls. */
 export type MessageRole = 'system' | 'user' | 'assistant' | 'tool'
 
 export interface TextContentPart {
@@ -23,7 +23,7 @@ export interface TextContentPart {
 
 export interface ToolCallContentPart {
   type: 'tool-call'
-  /** Links the call with its result. Addition. Default: a result answers the newest open call with its name. */
+  /** Links the call with its result. Addition. Without it, the names of call and result link them. */
   id?: string
   name: string
   arguments: unknown
@@ -107,8 +107,8 @@ export interface ListMessagesOptions {
 
 /**
  * A guarantee of a store that the document does not require. Addition.
- * - `ATOMIC_TURNS`: appendTurn also stores the messages of the turn that are not stored yet and sets `updatedAt`, all or
- *   nothing.
+ * - `ATOMIC_TURNS`: appendTurn also stores the messages of the turn that are not stored yet and sets `updatedAt`, in
+ *   one transaction.
  * - `LIMIT_IS_NEWEST`: listMessages with `limit` returns the messages that were appended last.
  */
 export type StoreGuarantee = 'ATOMIC_TURNS' | 'LIMIT_IS_NEWEST'
@@ -123,7 +123,7 @@ export interface ConversationStore {
     metadata?: Record<string, unknown>
   }): Promise<Conversation>
   getConversation(id: ConversationId): Promise<Conversation | null>
-  /** Replaces the given fields, the metadata as a whole. Null if there is no such conversation. */
+  /** Replaces the given fields; does not merge metadata. Null if there is no such conversation. */
   updateConversation(
     id: ConversationId,
     updates: Partial<Pick<Conversation, 'title' | 'metadata'>>,
@@ -135,7 +135,7 @@ export interface ConversationStore {
    * @throws ConversationNotFound @throws IdConflict if an id is used for another message
    */
   appendMessages(messages: ConversationMessage[]): Promise<void>
-  /** Lists the messages in ascending time order; those of one time in the order in which they were appended. */
+  /** Lists the messages in ascending time order; messages with the same time in the order of their appends. */
   listMessages(conversationId: ConversationId, options?: ListMessagesOptions): Promise<ConversationMessage[]>
   /** Appends a turn. @throws ConversationNotFound @throws IdConflict if an id is used for another turn or message */
   appendTurn(turn: ConversationTurn): Promise<void>
@@ -144,7 +144,7 @@ export interface ConversationStore {
 }
 
 export interface HistoryBudget {
-  /** Maximum number of messages, the new user messages included. Default: no limit. */
+  /** Maximum number of messages, including the new user messages. Default: no limit. */
   maxMessages?: number
   /** Maximum number of characters (UTF-16 units) of all text parts. Default: no limit. */
   maxChars?: number
@@ -161,7 +161,7 @@ export interface HistoryBuildRequest {
 }
 
 export interface HistoryBuildResult {
-  /** Messages for the provider, in their order. */
+  /** Messages for the provider, in the order of the conversation. */
   messages: ConversationMessage[]
   /** Whether older messages were left out. */
   truncated: boolean

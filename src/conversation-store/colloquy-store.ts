@@ -1,5 +1,6 @@
-// The conversation store of document 002 on Colloquy. A message is a turn, the id of a conversation is its key, its
-// user owns it, and its fields that Colloquy does not have are in its metadata.
+// Implements the conversation store of document 002 with Colloquy. A message is stored as a turn, and the id of a
+// conversation as its key. The user of a conversation is its owner. Fields of the document that Colloquy does not have
+// are stored in the metadata.
 
 import { codeOf, ConversationNotFound, IdConflict } from '../transcript/errors.ts'
 import { blankPart, headOf, metadataOf, textsOfBlank, writing } from '../transcript/stored-message.ts'
@@ -22,7 +23,7 @@ import type {
   MessageQueryOptions,
 } from './types.ts'
 
-/** Key of the conversation's metadata that holds the fields of the document. */
+/** Key in the conversation's metadata for the fields of the document that Colloquy does not have. */
 const KEY = 'storedConversation'
 
 type Kept = { userId: number; auditingId: number; createdAt: string }
@@ -59,7 +60,7 @@ const withoutNull = <T extends object>(value: T) =>
     [key in keyof T]?: NonNullable<T[key]>
   }
 
-/** Returns the message of a turn; null for a turn without text, and for one of a tool. */
+/** Returns the message of a turn; null for a turn without text, and for a turn with the role TOOL. */
 function toMessage(conversationId: string, turn: StoredTurn): ConversationMessage | null {
   if (turn.role === 'TOOL') return null
   const texts = turn.parts.flatMap((part) => {
@@ -85,7 +86,7 @@ export class ColloquyConversationStore implements ConversationStore {
   readonly #transcript: Transcript
   readonly #actorOf: (userId: number) => string
 
-  /** @param transcript `openTranscript` of `colloquy`, or `connectTranscript` */
+  /** @param transcript the result of `openTranscript`, from the package `colloquy`, or of `connectTranscript` */
   constructor(transcript: Transcript, { actorOf = String }: ColloquyConversationStoreOptions = {}) {
     this.#transcript = transcript
     this.#actorOf = actorOf
@@ -95,7 +96,7 @@ export class ColloquyConversationStore implements ConversationStore {
     const { conversationId, userId, auditingId, agentName, title, createdAt, metadata } = conv
     const user = this.#actorOf(userId)
     const kept: Kept = { userId, auditingId, createdAt: createdAt.toISOString() }
-    // The viewer of the transcript must see the conversation, also if only participants do.
+    // Add the viewer as a participant, because the conversation may be visible only to participants.
     const others = this.#transcript.actor === null ? [agentName] : [agentName, this.#transcript.actor]
     const { created } = await this.#transcript.createConversation(
       {
@@ -154,7 +155,7 @@ export class ColloquyConversationStore implements ConversationStore {
     const stored = await this.#transcript.findConversation(conversationId)
     const page = collectPage(opts)
     if (!stored || opts.limit === 0) return []
-    // Times are those of the messages, which may have been stored later, so pages are read from the newest turn on.
+    // A message may be stored long after its time, so `before` cannot select turns: read all pages from the newest.
     const atMost = opts.before === undefined ? Math.min(opts.limit ?? PAGE_TURNS, PAGE_TURNS) : PAGE_TURNS
     for await (const turns of pagesBackwards(this.#transcript, stored.id, { atMost })) {
       const isFull = turns.toReversed().some((turn) => {

@@ -1,5 +1,5 @@
-// A conversation store of document 002 in the memory of the process, for tests and local runs. Stores and returns
-// copies, so that a caller cannot change what is stored.
+// Implements the conversation store of document 002 in the memory of the process, for tests and local runs. Its content
+// is lost when the process ends. Stores and returns copies, so that a caller cannot change the stored objects.
 
 import { ConversationNotFound, IdConflict } from '../transcript/errors.ts'
 import { isSame } from '../transcript/same.ts'
@@ -19,7 +19,7 @@ type Stored = {
 }
 
 export class InMemoryConversationStore implements ConversationStore {
-  /** In the order of their last write. */
+  /** The conversations by id, in the order of their last write. */
   readonly #stored = new Map<string, Stored>()
 
   async createConversation(conv: Omit<Conversation, 'messageCount'>): Promise<void> {

@@ -7,13 +7,13 @@ import type { ConversationMessage, MessageQueryOptions } from './types.ts'
 export const DEFAULT_CONVERSATIONS = 50
 
 export type MessagePage = {
-  /** Takes the next older message. Returns whether the page is full. */
+  /** Adds the next older message if it belongs to the page. Returns whether the page is full. */
   take(message: ConversationMessage): boolean
   /** The messages of the page, in ascending order of their times. */
   messages(): ConversationMessage[]
 }
 
-/** Collects a page from messages that are given newest first, in the reverse of the order in which they were added. */
+/** Collects a page from messages that are passed to `take` in the reverse of the order in which they were added. */
 export function collectPage({ limit = Infinity, before, beforeId }: MessageQueryOptions): MessagePage {
   const newestFirst: ConversationMessage[] = []
   let isPassed = false

@@ -70,6 +70,6 @@ export interface ConversationStore {
   getMessages(conversationId: string, opts?: MessageQueryOptions): Promise<ConversationMessage[]>
   /** Lists conversations, the newest `updatedAt` first. */
   listConversations(filter: ConversationFilter): Promise<Conversation[]>
-  /** Deletes a conversation and its messages. Does nothing if there is none. */
+  /** Deletes a conversation and its messages. Does nothing for an unknown conversation. */
   deleteConversation(conversationId: string): Promise<void>
 }

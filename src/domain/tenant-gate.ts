@@ -56,7 +56,8 @@ export type TenantGates = {
 const HEAVY_CONCURRENCY = 2
 
 /**
- * @param readConnections number of connections for reads; one tenant uses at most all but one of them
+ * @param readConnections number of connections for reads; one tenant uses at most half of them beside others, and all
+ * but one alone
  * @param activity the active tenants
  */
 export function createTenantGates(readConnections: number, activity: TenantActivity): TenantGates {
@@ -72,7 +73,9 @@ export function createTenantGates(readConnections: number, activity: TenantActiv
     audits: heavy(HEAVY_CONCURRENCY, 1),
     // Most of this work waits for a provider, so one piece at a time would use little of the process.
     memory: heavy(HEAVY_CONCURRENCY, HEAVY_CONCURRENCY),
-    reads: createTenantGate(() => Math.max(1, readConnections - 1)),
+    reads: createTenantGate((tenant) =>
+      Math.max(1, activity.hasOthers(tenant) ? Math.floor(readConnections / 2) : readConnections - 1),
+    ),
     searches: heavy(HEAVY_CONCURRENCY, 1),
   }
 }

@@ -1,5 +1,5 @@
-// Makes a ProviderAdapter of a model that returns the pieces of a reply. What all adapters have in common is here: the
-// time limit of silence, the limits of a reply, its assembly, the end of calls by a signal or by close, and the stream.
+// Creates a ProviderAdapter from a model that returns the pieces of a reply. Implements the parts that all adapters
+// share: the time limit of silence, the limits and the assembly of a reply, abort and close, and the stream.
 
 import { randomUUID } from 'node:crypto'
 import { asText, textOf } from './message-parts.ts'
@@ -27,7 +27,7 @@ export type ReplyEnd = {
   type: 'end'
   finishReason: ProviderFinishReason
   usage?: ProviderTokenUsage | undefined
-  /** Id that the provider gave the reply. Default: a generated one. */
+  /** The provider's id of the reply. Default: a generated one. */
   id?: string | undefined
   raw?: unknown
 }
@@ -38,18 +38,18 @@ export type ReplyPiece = { type: 'text'; text: string } | { type: 'tool-call'; t
 export type ModelCall = {
   /** Aborted when the call ends early. */
   signal: AbortSignal
-  /** Reports that the provider sent something, so that the time limit starts again. Each piece reports it too. */
+  /** Restarts the time limit of silence, as each piece does. Call it when the provider sends any other data. */
   isAlive(): void
 }
 
 export type ChatModel = {
-  /** The provider and its model, with which error messages begin. */
+  /** Returns the names of the provider and its model. Error messages begin with them. */
   label(params: ProviderCallParams): string
   /** Time without data from the provider after which a call fails, ms. */
   stallMs: number
   /** Sends the request. Resolves when the provider has accepted it. */
   open(params: ProviderCallParams, call: ModelCall): Promise<AsyncIterable<ReplyPiece>>
-  /** Explains an error of `open`, or of the pieces if `isAccepted`. Rethrows an error that is unrelated to the call. */
+  /** Converts an error of `open`, or of the pieces if `isAccepted`. Rethrows an error that is unrelated to the call. */
   explain(error: unknown, isAccepted: boolean, label: string): ProviderCallFailed
 }
 
@@ -123,7 +123,7 @@ const closed = (label: string) => new ProviderCallFailed('CLOSED', `${label} is 
 const stalled = (label: string, ms: number) =>
   new ProviderCallFailed('STALLED', `${label} sent nothing for ${ms / 1000} s.`, true)
 
-/** Resolves with the result of `start`, or rejects with the signal's reason as soon as it is aborted. */
+/** Resolves with the result of `start`, or rejects with the signal's reason as soon as the signal is aborted. */
 const unlessAborted = <T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error)
@@ -133,7 +133,7 @@ const unlessAborted = <T>(signal: AbortSignal, start: () => Promise<T>): Promise
       .finally(() => signal.removeEventListener('abort', abort))
   })
 
-/** Reads all pieces into the reply and the stream. @throws ProviderCallFailed if there is no end */
+/** Adds all pieces to the reply and the stream. @throws ProviderCallFailed if the pieces end without an `end` */
 async function pump(pieces: AsyncIterable<ReplyPiece>, reply: Reply, stream: EventStream, isAlive: () => void) {
   for await (const piece of pieces) {
     isAlive()
@@ -147,11 +147,11 @@ async function pump(pieces: AsyncIterable<ReplyPiece>, reply: Reply, stream: Eve
 type Reply = {
   /** Adds a piece. Returns its event; null for an empty text. @throws ProviderCallFailed above a limit */
   add(piece: ReplyPiece): ProviderStreamEvent | null
-  /** Returns the error for a reply that ends here. */
+  /** Returns the error for a reply without an `end`. */
   cutOff(): ProviderCallFailed
 }
 
-/** Assembles a reply of its pieces. Adjacent texts become one part. */
+/** Assembles a reply from its pieces. Adjacent texts become one part. */
 function createReply(label: string): Reply {
   const createdAt = new Date()
   const content: ProviderContentPart[] = []
@@ -203,7 +203,7 @@ function createReply(label: string): Reply {
   }
 }
 
-/** Whether an id of the provider is short and printable, so that it can be stored and sent back. */
+/** Whether an id of the provider has 1 to 128 printable characters, so that it can be stored and sent back. */
 const isUsableId = (id: unknown): id is string => typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)
 
 const textMessage = (text: string) => ({ role: 'assistant' as const, content: [{ type: 'text' as const, text }] })
@@ -230,8 +230,8 @@ type EventStream = {
 }
 
 /**
- * Creates a stream for one reader. Deltas that wait are joined, so at most one reply waits for a slow reader, or for
- * none. Calls `stop` if the reader ends the iteration early.
+ * Creates a stream for one reader. Waiting deltas are joined, so that at most the text of one reply waits, even if the
+ * reader is slow or never reads. Calls `stop` if the reader ends the iteration early.
  */
 function createStream(stop: (error: Error) => void): EventStream {
   const waiting: ProviderStreamEvent[] = []

@@ -1,4 +1,4 @@
-// The registry of chat providers. It creates the configured providers and adds the providers that a library user
+// The registry of chat providers: creates the configured providers, and adds the providers that a user of the library
 // passes. `create` imports the adapter, so that only the used adapters are loaded.
 
 import type { ProviderAdapter } from './ports/provider-adapter.ts'
@@ -11,23 +11,23 @@ export type ChatProviderSettings =
   | ({ kind: 'openai'; model: string; models?: readonly string[] | undefined } & OpenAiProviderSettings)
   | ({ kind: 'echo'; mayDie?: boolean | undefined } & Omit<EchoProviderSettings, 'die'>)
 
-/** A provider of a library user: an adapter, or an adapter with its models. */
+/** A provider that a user of the library passes: an adapter, or an adapter with its models. */
 export type GivenProvider =
   | ProviderAdapter
   | {
       adapter: ProviderAdapter
-      /** The model of calls that name none. */
+      /** The model for calls that name no model. */
       defaultModel: string
       /** The models that calls may name. Default: any model. */
       models?: readonly string[] | null
-      /** Default: true. */
+      /** Whether the adapter passes tools to its models. Default: true. */
       supportsTools?: boolean
     }
 
-/** The model of an adapter that is given without models. */
+/** The name of the model of an adapter that is passed without models. */
 const ONLY_MODEL = 'default'
 
-/** Names of providers. */
+/** The format of providers' names. */
 export const PROVIDER_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 /** Maximum number of providers of a server. */

@@ -2,7 +2,7 @@
 
 import type { z } from 'zod'
 
-/** A problem with a variable, for the operator. The message follows the variable's name and value. */
+/** A problem with a variable, for the operator. The message is printed after the variable's name and value. */
 export type Problem = [variable: string, message: string]
 
 /** The parsed values of an entry's variables. */

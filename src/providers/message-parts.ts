@@ -1,4 +1,4 @@
-// Reads the parts of messages for adapters. Invariant, required by providers: each tool call is followed by its result.
+// Reads the parts of messages for adapters. `pairCalls` adds a result to each tool call, as providers require.
 
 import type {
   ProviderContentPart,
@@ -10,7 +10,7 @@ import type {
   ProviderToolResultPart,
 } from './ports/provider-adapter.ts'
 
-/** A message for a provider; the calls of an assistant's message have their results. */
+/** A message for a provider. Each tool call of an assistant's message has its result. */
 export type PairedMessage =
   | { role: 'system' | 'user'; message: ProviderMessage }
   | { role: 'assistant'; message: ProviderMessage; calls: AnsweredCall[] }
@@ -36,8 +36,8 @@ export const toolResultsOf = ({ content }: ProviderMessage): ProviderToolResultP
 const NO_RESULT = 'There is no result: the call was not answered.'
 
 /**
- * Gives each call its result: the next one with its id, or with its name if the result has no id. A call without a
- * result gets a text that says so. Drops results without a call, and messages of tools.
+ * Assigns each call its result: the next result with the call's id, or, if the result has no id, with the call's name.
+ * A call without a result gets NO_RESULT. Drops results without a call, and messages of tools.
  */
 export function pairCalls(messages: readonly ProviderMessage[]): PairedMessage[] {
   const open: AnsweredCall[] = []
@@ -53,7 +53,7 @@ export function pairCalls(messages: readonly ProviderMessage[]): PairedMessage[]
       continue
     }
     const calls = toolCallsOf(message).map((call, place) => ({
-      // Calls of document 003 have no id.
+      // Document 003 allows calls without an id.
       id: call.id || `call_${index}_${place}`,
       name: call.name,
       arguments: call.arguments,
@@ -65,18 +65,18 @@ export function pairCalls(messages: readonly ProviderMessage[]): PairedMessage[]
   return paired
 }
 
-/** Returns a value as providers get it: a text unchanged, other values as JSON. */
+/** Returns the text of a value for providers: a string unchanged, any other value as JSON. */
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
 
-/** Names a file that the provider cannot fetch or read. */
+/** Returns a text with the name, type and URL of a file that the provider cannot fetch or read. */
 export const fileAsText = ({ fileName, mediaType, url }: ProviderFilePart): string =>
   `[file: ${[fileName, mediaType, url].filter(Boolean).join(', ')}]`
 
 /** Whether a provider can fetch the file. */
 export const isFetchable = ({ url }: ProviderFilePart): boolean => /^(https?|data):/.test(url)
 
-/** Parses the arguments that a model wrote: nothing is an empty object; a text that is not JSON stays as it is. */
+/** Parses the arguments that a model wrote. An empty text is an empty object; a text that is not JSON is unchanged. */
 export function parseArguments(text: string): unknown {
   if (text.trim() === '') return {}
   try {

@@ -23,7 +23,7 @@ import {
   OPENAI,
 } from './variables.ts'
 
-/** `create` also tests an embedder that is not built in. @throws CallFailed if the operator must correct a setting */
+/** The entry of an embedder. `create` also tests the embedder unless it is built in. */
 type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = Entry<
   Settings,
   EmbedderTestLog,
@@ -37,7 +37,7 @@ type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = 
   settingsFor(stored: StoredEmbedder, selected: Settings | null): Settings | null
 }
 
-/** `embedder` and `provider` return their argument; TypeScript infers the entry's type from it. */
+/** `embedder` and `provider` return their argument. They only let TypeScript infer the entry's type. */
 const embedder = <Settings, Variables extends z.ZodRawShape = z.ZodRawShape>(
   entry: EmbedderEntry<Settings, Variables>,
 ) => entry
@@ -51,7 +51,7 @@ const provider = <Settings, Port, Variables extends z.ZodRawShape = z.ZodRawShap
  */
 export type ProviderNeeds = { words: Embedder; tokens: TokenCounter; promptsDir?: string | undefined }
 
-/** For a provider without variables. */
+/** The fields of an entry without variables. */
 const NONE = { variables: {}, problems: () => [] }
 const OPENAI_EMBEDDING = { ...OPENAI, ...EMBEDDING }
 
@@ -190,14 +190,14 @@ export type EmbedderSettings = SettingsOf<typeof embedders>
 export type SummarizerSettings = SettingsOf<typeof summarizers>
 export type FactSettings = SettingsOf<typeof factServices>
 
-/** @throws CallFailed if the operator must correct a key, a model or a setting before anything can be embedded */
+/** Creates the selected embedder. @throws CallFailed if the operator must correct a key, a model or a setting */
 export function createEmbedder(settings: EmbedderSettings, log: EmbedderTestLog): Promise<Embedder> {
   const entries: Record<string, EmbedderEntry<EmbedderSettings>> = embedders
   return entries[settings.kind]!.create(settings, log)
 }
 
 /**
- * Recreates the embedder of stored vectors; null if no provider returns settings for it, or if it cannot be created
+ * Recreates the embedder of stored vectors. Returns null if no provider has settings for it, or if it cannot be created
  * now.
  */
 export async function findEmbedder(

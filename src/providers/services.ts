@@ -1,4 +1,5 @@
-// Creates the providers other than the embedder, and the token counter and the word vectors that some of them share.
+// Creates the token counter and the providers other than the embedder. Some of them share the token counter and the
+// static embedder.
 
 import { createTokenCounter } from '../text/tokens.ts'
 import { createProviders, type ChatProviderSettings, type GivenProvider } from './chat-registry.ts'
@@ -22,7 +23,7 @@ export type ServiceSettings = {
 }
 
 /**
- * Creates the services, and adds a cleanup step for each. `embedder` is the selected embedder.
+ * Creates these objects, and adds a cleanup step for each. `embedder` is the selected embedder.
  * @throws TypeError for invalid names of chat providers
  */
 export async function createServices(

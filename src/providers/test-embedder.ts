@@ -1,5 +1,5 @@
-// Tests an embedder when the process starts. The process does not start if the operator must correct a setting; it does
-// start if the provider cannot be reached.
+// Tests an embedder when the process starts. The process fails to start if the operator must correct a setting, but not
+// if the provider cannot be reached.
 
 import { CallFailed } from './ports/call-failed.ts'
 import type { Embedder } from './ports/embedder.ts'
@@ -9,7 +9,10 @@ export type EmbedderTestLog = { warn(details: object, message: string): void }
 /** Time limit of the request to the provider, ms. The download of a model continues after it. */
 export const TEST_TIMEOUT_MS = 3_000
 
-/** Embeds a word. @throws the embedder's error, after closing the embedder, unless the same call may succeed later */
+/**
+ * Embeds a word. If the same call may succeed later, only logs a warning.
+ * @throws any other error of the embedder, after closing the embedder
+ */
 export async function testEmbedder(embedder: Embedder, log: EmbedderTestLog): Promise<void> {
   try {
     // The provider's own time limit expires first, because its error names the cause.

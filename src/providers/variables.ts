@@ -1,5 +1,5 @@
-// The environment variables that several providers share, with the checks of their combinations: variables of
-// OpenAI-compatible APIs, and of embedding models.
+// The environment variables that several providers share, with the checks of their combinations: the variables for
+// OpenAI-compatible APIs and for embedding models.
 
 import { z } from 'zod'
 import { endpoint, model, number } from '../fields.ts'
@@ -25,7 +25,7 @@ export function* keyProblems({ OPENAI_API_KEY, OPENAI_BASE_URL }: Values<typeof 
   }
 }
 
-/** The chat model if none is set. */
+/** The default chat model. */
 const CHAT_MODEL = 'gpt-4.1-mini'
 
 /**
@@ -69,17 +69,17 @@ const DIMENSIONS: Record<string, number> = {
 /** Variables of a provider that offers several embedding models. */
 export const EMBEDDING = {
   EMBEDDING_MODEL: model.describe(
-    `Embedding model. Unset: \`${EMBEDDING_MODELS.openai}\` or \`${EMBEDDING_MODELS.transformers}\`; for `
-      + '`transformers`, it may be a directory.',
+    `Embedding model. Unset: \`${EMBEDDING_MODELS.openai}\` with \`openai\`, \`${EMBEDDING_MODELS.transformers}\` with `
+      + '`transformers`. With `transformers`, it may be a directory.',
   ),
   EMBEDDING_DIMENSIONS: number(1, MAX_DIMENSIONS)
     .optional()
-    .describe("Dimension of the vectors. Required for models other than those and OpenAI's."),
+    .describe("Dimension of the vectors. Required for models other than the two defaults and OpenAI's models."),
 }
 
 const lastPart = (name: string) => name.split(/[/\\]/).findLast(Boolean) ?? ''
 
-/** Vector dimension of a model; null if unknown. */
+/** Returns the vector dimension of a model; null if unknown. */
 function dimensionOf(name: string): number | null {
   const key = lastPart(name)
   return Object.hasOwn(DIMENSIONS, key) ? DIMENSIONS[key]! : null
@@ -89,15 +89,15 @@ function dimensionOf(name: string): number | null {
 export const canShorten = (name: string) => lastPart(name).startsWith('text-embedding-3-')
 
 /**
- * Returns the model, and its dimension: EMBEDDING_DIMENSIONS or, if that is unset, the known one. `embeddingProblems`
- * reports a model without either.
+ * Returns the model and its dimension: EMBEDDING_DIMENSIONS, or else the known dimension. For a model with neither,
+ * `embeddingProblems` reports a problem.
  */
 export const embeddingModel = (env: Values<typeof EMBEDDING>, fallback: string) => {
   const name = env.EMBEDDING_MODEL ?? fallback
   return { model: name, dimension: env.EMBEDDING_DIMENSIONS ?? dimensionOf(name)! }
 }
 
-/** Reports a missing dimension, and one that the model cannot return. `fallback` is the default model. */
+/** Reports a missing dimension, or a dimension that the model cannot return. `fallback` is the default model. */
 export function* embeddingProblems(env: Values<typeof EMBEDDING>, fallback: string): Generator<Problem> {
   const name = env.EMBEDDING_MODEL ?? fallback
   const set = env.EMBEDDING_DIMENSIONS

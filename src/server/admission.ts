@@ -1,36 +1,36 @@
-// Decides whether an operation may start, for every transport, before its document is parsed. While queues never become
-// empty, the number of operations in progress is limited to what the process completes within the accepted delay;
-// further operations are refused, so that the others are served at full speed and the queues do not grow.
+// Decides whether an operation may start, for every transport, before its document is parsed. While a queue never
+// becomes empty, the operations in progress are limited to the number that the process completes within the accepted
+// delay. Further operations are refused, so that the admitted ones are served at full speed and the queues do not grow.
 //
-// The delay is measured as in CoDel (queue-delay.ts). The limit follows Little's law: operations in
-// progress = completions per second × delay in seconds.
+// The delay is measured as in CoDel (queue-delay.ts). The limit follows Little's law: operations in progress =
+// completions per second × delay in seconds.
 
 import type { Log } from '../domain/platform.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 
-/** Maximum and initial limit. It equals the number of connections, so it refuses nothing by itself. */
+/** Maximum and initial limit. It equals the maximum number of connections, so it refuses nothing by itself. */
 export const MAX_LIMIT = 10_000
-/** Minimum limit. So many operations always keep all connections to the database busy. */
+/** Minimum limit: a number of operations that keeps all connections to the database busy. */
 export const MIN_LIMIT = 64
-/** Number of operations in progress that every tenant may have, whatever the limit. */
+/** Number of operations in progress that every tenant may always have, even if the limit is lower. */
 export const MIN_SHARE = 4
 /** Interval at which the delay of the event loop is sampled, ms. */
 const SAMPLE_MS = 50
 /** Number of samples after which the limit is adapted. */
 const SAMPLES_PER_TICK = 5
-/** Number of ticks for which a delay must last. Shorter bursts are not refused. */
+/** Number of ticks for which a delay must last before operations are refused. Shorter bursts are admitted. */
 const WINDOW_TICKS = 4
-/** Factor by which the limit grows at each tick without delay. */
+/** Factor by which the limit grows at each tick whose delay is at most half of the accepted one. */
 const GROWTH = 1.25
 
-/** State at the end of a tick. `delayMs` is the longest delay of any queue that lasted for the whole window. */
+/** State at the end of a tick. `delayMs` is the longest delay of a queue that lasted for WINDOW_TICKS. */
 export type LoadState = { delayMs: number; inProgress: number; completedPerSecond: number }
 
 /** Returns the next limit of operations in progress. */
 export function nextLimit(limit: number, state: LoadState, maxDelayMs: number): number {
   const { delayMs, inProgress, completedPerSecond } = state
   if (delayMs <= maxDelayMs / 2) return Math.min(MAX_LIMIT, Math.ceil(limit * GROWTH))
-  // While more are in progress than the limit, the delay was caused by operations admitted before the limit was lowered.
+  // While more operations are in progress than the limit, operations that were admitted earlier cause the delay.
   if (delayMs <= maxDelayMs || inProgress > limit) return limit
   return Math.max(MIN_LIMIT, Math.min(limit, Math.ceil((completedPerSecond * maxDelayMs) / 1000)))
 }
@@ -44,19 +44,20 @@ export type Admission = {
    * function do nothing. Returns null if the operation must be refused.
    */
   enter(tenant: string): (() => void) | null
-  /** Whether a connection of the tenant must be refused, because its operations would be. Counts nothing. */
+  /** Whether a connection of the tenant must be refused, because its operations would be refused. Counts nothing. */
   isFullFor(tenant: string): boolean
   /** Number of operations in progress. */
   readonly inProgress: number
+  /** Number of operations in progress above which further ones are refused. */
   readonly limit: number
-  /** Whether operations were refused since the second last tick. */
+  /** Whether an operation was refused within the last WINDOW_TICKS. */
   readonly isShedding: boolean
-  /** Last measured delay of each queue, in ms. */
+  /** Last measured delay of each queue, ms. */
   readonly delays: ReadonlyMap<string, number>
   close(): void
 }
 
-/** Samples the delay of the event loop, and calls `tick` after every SAMPLES_PER_TICK samples. Returns what stops it. */
+/** Samples the event loop's delay, and calls `tick` after each SAMPLES_PER_TICK samples. Returns a function to stop. */
 function startTicks(loop: QueueDelay, tick: (now: number) => void): () => void {
   let sampledAt = performance.now()
   let samples = 0
@@ -71,10 +72,13 @@ function startTicks(loop: QueueDelay, tick: (now: number) => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Returns a function that ends a period, and returns the queue with the longest lasting delay; and all these delays. */
+/**
+ * Creates the meter of the queues' delays. `measure` ends a period, and returns the queue with the longest delay that
+ * lasted for WINDOW_TICKS. `delays` has the last such delay of each queue, ms.
+ */
 function createMeter(sources: Readonly<Record<string, DelaySource>>) {
   const delays = new Map<string, number>()
-  /** Delays of the last ticks, oldest first. */
+  /** Delays of the last WINDOW_TICKS ticks by queue, oldest first, ms. */
   const recent = new Map<string, number[]>()
   for (const name of Object.keys(sources)) {
     delays.set(name, 0)
@@ -104,9 +108,9 @@ function createCounts() {
     inProgress: 0,
     completed: 0,
     of: (tenant: string) => byTenant.get(tenant) ?? 0,
-    /** Number of tenants with operations in progress, and the given one. */
+    /** Number of tenants with operations in progress, the given one included. */
     tenantsWith: (tenant: string) => byTenant.size + (byTenant.has(tenant) ? 0 : 1),
-    /** Returns the function that ends the operation. Its further calls do nothing. */
+    /** Starts an operation. Returns a function that ends it; further calls of that function do nothing. */
     start(tenant: string): () => void {
       let isCounted = true
       counts.inProgress += 1
@@ -126,8 +130,9 @@ function createCounts() {
 }
 
 /**
- * @param sources the queues in which operations wait, by name; the delay of the event loop is added
- * @param maxDelayMs delay beyond which operations are refused; 0 refuses none
+ * Creates the admission of a process.
+ * @param sources the queues in which operations wait, by name; `eventLoop` is added
+ * @param maxDelayMs delay above which operations are refused, ms; 0 to refuse none
  */
 export function createAdmission(
   sources: Readonly<Record<string, DelaySource>>,
@@ -137,10 +142,10 @@ export function createAdmission(
   const loop = new QueueDelay()
   const { delays, measure } = createMeter({ ...sources, eventLoop: loop })
   const counts = createCounts()
-  /** Times and completions of the last ticks, oldest first. */
+  /** Time of the last ticks, and number of completed operations at that time, oldest first. */
   const rates = [{ at: performance.now(), completed: 0 }]
   let limit = MAX_LIMIT
-  /** Ticks since an operation was refused. */
+  /** Number of ticks since an operation was refused. */
   let quietTicks = Infinity
   let isReported = false
   const isShedding = () => quietTicks <= WINDOW_TICKS

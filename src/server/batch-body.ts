@@ -1,5 +1,5 @@
-// Refuses a body of more than `bodyBytes` unless its operation selects only batch mutations. The header `x-batch`
-// admits such a body before its content is known (body-gate.ts), so this plugin checks the operation after parsing.
+// Refuses a body of more than `bodyBytes` unless its operation selects only batch mutations. body-gate.ts admits such a
+// body by the header `x-batch` before its content is known, so this plugin checks the operation after parsing.
 
 import type { ServerResponse } from 'node:http'
 import { getOperationAST, GraphQLError, Kind, type DocumentNode } from 'graphql'
@@ -21,7 +21,7 @@ function isBatch(document: DocumentNode, operationName?: string | null): boolean
 export function useBatchBodies(bodyBytes: number): Plugin<{ res?: ServerResponse }> {
   return {
     onExecute({ args, setResultAndStopExecution }) {
-      // There is no response over a WebSocket, whose messages have another limit.
+      // Over a WebSocket, there is no response, and messages have another limit.
       const response = (args.contextValue as { res?: ServerResponse }).res
       const length = Number(response?.req.headers['content-length'] ?? 0)
       if (length <= bodyBytes || isBatch(args.document, args.operationName)) return

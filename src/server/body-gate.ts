@@ -1,25 +1,25 @@
-// Limits the request bodies that are in memory: the size of each, the sum of all, the share of one client address, and
-// the time within which a body must arrive. A body counts with its Content-Length, from the arrival of the headers
-// until the response is closed; if the client accepts an event stream, until the body has arrived.
+// Limits the request bodies in memory: the size of each, the sum of all, the sum of one client address, and the time
+// within which a body must arrive. A body counts with its Content-Length, from the arrival of the headers until the
+// response is closed, or until the body has arrived if the client accepts an event stream.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse, type Refusal } from './refuse.ts'
 
-/** Maximum number of bytes of all bodies of the process. A larger body is accepted while there is no other. */
+/** Maximum number of bytes of all bodies of the process. A larger body is accepted if it is the only one. */
 export const TOTAL_BODY_BYTES = 64 * 1024 * 1024
 /** Maximum number of bytes of the bodies from one client address. */
 export const ADDRESS_BODY_BYTES = TOTAL_BODY_BYTES / 2
 /** Header that declares a batch of turns or facts, for which the larger limit applies (batch-body.ts). */
 export const BATCH_HEADER = 'x-batch'
-/** Interval of the checks for late bodies, in ms. */
+/** Interval of the checks for late bodies, ms. */
 const CHECK_MS = 500
 
 export type BodyLimits = { bodyBytes: number; batchBodyBytes: number; bodyTimeoutMs: number }
 
 export type BodyGate = {
-  /** Number of bytes in memory. */
+  /** Number of bytes of all counted bodies. */
   readonly used: number
-  /** Counts the body, or refuses the request and returns false. */
+  /** Counts the body and returns true, or refuses the request and returns false. */
   admit(request: IncomingMessage, response: ServerResponse): boolean
   close(): void
 }
@@ -90,7 +90,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
           ? [ADDRESS_BODY_BYTES, 'from your address']
           : []
     if (limit === undefined) return null
-    const message = `The requests ${scope} that are in progress would exceed ${limit} bytes. Try again later.`
+    const message = `The bodies of the requests in progress ${scope} would exceed ${limit} bytes. Try again later.`
     return { status: 503, code: 'SERVER_BUSY', message, retryAfter: 1 }
   }
 

@@ -19,20 +19,20 @@ import { searchOf } from './target.ts'
 /** Time between comments that keep proxies from closing an idle stream, ms. */
 const HEARTBEAT_MS = 12_000
 /**
- * The id of the last event of a completed stream. An EventSource connects again after the end of every stream, and then
- * sends this id; the status 204 stops it.
+ * The id of the last event of a completed stream. An EventSource connects again after the end of every stream, and
+ * sends the last id it received. The server answers this id with status 204, which stops the EventSource.
  */
 const COMPLETED = 'complete'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // Some proxies compress, and therefore buffer, what they may transform.
+  // Without `no-transform`, some proxies compress the stream and therefore buffer it.
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
 }
 const COMMENT = ':\n\n'
 const LAST_EVENT = `event: complete\nid: ${COMPLETED}\ndata:\n\n`
-/** Time in which a client must read the error that ends its stream, ms. The connection is then closed. */
+/** Time within which a client must read the error that ends its stream, ms. The connection is then closed. */
 const ENDING_MS = 1_000
 const WITHOUT_ID = Buffer.from('event: next\ndata: ')
 
@@ -45,8 +45,8 @@ const MUTATION_BY_GET: Refusal = {
 
 export type EventStreams = {
   /**
-   * Answers the request with an event stream, or refuses it. Resolves with true when the stream has started. Resolves
-   * with false, without an answer, if the client accepts other answers as well and the operation is no subscription.
+   * Answers the request with an event stream, or refuses it, and resolves with true. Resolves with false, without an
+   * answer, if the client also accepts other media types and the operation is not a subscription.
    * @param body null for a GET request
    * @param onStart called when the stream has started
    */
@@ -61,7 +61,7 @@ export type EventStreams = {
   close(): void
 }
 
-/** The newest prefix with an id, because the readers of one event follow one another. */
+/** The prefix that was computed last. It is cached, because an event is added to the streams of its readers in turn. */
 let newest = { id: 0, prefix: WITHOUT_ID }
 
 /** Returns the lines before the data of a conversation's event. Ephemeral events have no id. */
@@ -74,7 +74,7 @@ function prefixOf(event: ConversationEvent): Buffer {
 
 const badRequest = (message: string): Refusal => ({ status: 400, code: 'BAD_REQUEST', message })
 
-/** Returns the parameters, and the entry after which an EventSource resumes, or null; or the refusal of the request. */
+/** Returns the parameters, and the seq after which an EventSource resumes, or null; or the refusal of the request. */
 function readRequest(
   { url, headers }: IncomingMessage,
   body: Buffer | null,
@@ -91,7 +91,7 @@ function readRequest(
   return { params, resumeAfter: Number(lastId) }
 }
 
-/** Sends the errors as JSON. */
+/** Refuses the event stream with the errors as JSON. */
 function refuseWith(
   response: ServerResponse,
   errors: readonly GraphQLError[],
@@ -101,7 +101,7 @@ function refuseWith(
   response.writeHead(status, { ...headers, ...type }).end(JSON.stringify({ errors: errors.map(withoutHttp) }))
 }
 
-/** Sends the headers, and comments until the response is closed. */
+/** Sends the headers, and then a comment every HEARTBEAT_MS until the response is closed. */
 function startStream(response: ServerResponse): void {
   response.writeHead(200, HEADERS)
   // Browsers report the stream as open only when the first bytes have arrived.
@@ -153,7 +153,7 @@ function endWithToken(stream: Stream, stop: () => void): void {
   response.once('close', stopWatching)
 }
 
-/** Adds each result to the outbox, and ends the stream. Stops when the client disconnects, or its token ends. */
+/** Adds each result to the outbox, and ends the stream. Stops early if the client disconnects or its token ends. */
 async function sendResults(
   stream: Stream,
   outcome: ExecutionResult | AsyncIterable<ExecutionResult>,

@@ -23,7 +23,7 @@ const STATUS: Record<string, number> = {
   INTERNAL_SERVER_ERROR: 500,
   UNAVAILABLE: 503,
 }
-/** Codes of the errors that refuse an event stream before it starts. */
+/** Codes of the errors that refuse an event stream before it starts. Other errors become events in the stream. */
 const BEFORE_STREAM = new Set([
   'BAD_REQUEST',
   'LIMIT_REACHED',
@@ -73,7 +73,7 @@ export function withCode(error: GraphQLError): GraphQLError {
   return Object.assign(error, { extensions: { ...error.extensions, code: 'INVALID_INPUT', issues } })
 }
 
-/** Returns the error of a request whose operation cannot be selected. */
+/** Returns the error of a request whose document does not have exactly one matching operation. */
 function unresolved(document: DocumentNode, name: string | null | undefined): GraphQLError {
   const count = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).length
   const message = name

@@ -25,9 +25,9 @@ import type { RequestContext } from '../graphql/request.ts'
 import { selectsOnlyShareable } from '../graphql/sharing.ts'
 import type { Payload } from './outbox.ts'
 
-/** The shared subscription. */
+/** The subscription field whose events are rendered once for many readers. */
 const FIELD = 'conversationEvents'
-/** Its arguments that select the start, the events and the reader, but do not change how an event is rendered. */
+/** Arguments of FIELD that select the start, the events and the reader, but do not change how an event is rendered. */
 const SELECTING = new Set(['afterSeq', 'types', 'as'])
 
 /** The analysis of an operation of a document, computed once for all clients that send it. */
@@ -37,12 +37,13 @@ type SharedDocument = {
   field: FieldNode
   /** Whether readers with the same view class get the same bytes. */
   isShareable: boolean
-  /** Names of variables that are used only in the arguments SELECTING. */
+  /** Names of the variables that are used only in SELECTING arguments. */
   selecting: ReadonlySet<string>
   /** Digest of the document and the operation's name. */
   key: string
 }
 
+/** The analyses of each document, by operation name. */
 const analysed = new WeakMap<DocumentNode, Map<string, SharedDocument | null>>()
 
 /**
@@ -135,12 +136,12 @@ export function rendering(
   }
 }
 
-/** Payloads of each event, by the rendering's key, then by view class or actor. */
+/** Payloads of each event, by the rendering's key, and then by view class, or by actor if it is not shareable. */
 const payloads = new WeakMap<ConversationEvent, Map<string, Map<string, Payload>>>()
 
 const classes = new WeakMap<View, string>()
 
-/** Returns the view class. It is cached, because views are replaced, not changed. */
+/** Returns the view class. It can be cached, because views are immutable. */
 function classOf(view: View): string {
   let cached = classes.get(view)
   if (cached === undefined) classes.set(view, (cached = viewClass(view)))
@@ -148,12 +149,12 @@ function classOf(view: View): string {
 }
 
 /**
- * The last payload that was returned: the readers of an event follow one another, and most have the same payload. It is
- * forgotten after the current task, because the event has content, which may be erased later.
+ * The payload that was returned last. It is cached, because the readers of an event are served in turn, and most get
+ * the same payload. It is dropped after the current task, because its content may be erased later.
  */
 let last: { event: ConversationEvent; key: string; viewKey: string; payload: Payload } | null = null
 
-/** Returns the event, rendered for a reader with that view of the conversation. Never throws. */
+/** Returns the event, rendered for the reader with this view of the conversation. Never throws. */
 export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, rendering: Rendering): Payload {
   const { key, isShareable } = rendering
   const viewKey = isShareable ? classOf(view) : reader.actor

@@ -1,12 +1,13 @@
-// The last tabs of graphiql.ts: agents that the server runs, and agents that run elsewhere.
+// The last tabs of graphiql.ts: an agent that the server runs, and an agent that runs outside the server.
 
 export const agentQueries: readonly string[] = [
   `
 # 10. Let an agent of the server answer: run
 # Invite, then Ask. Its provider "echo" needs no
-# model: it quotes the sentence that shares most
-# words with the question. To ask again, change
-# the clientId. Mentions (@guide) run it, too.
+# model: it quotes the sentence that shares the
+# most words with the question. To ask again,
+# change the clientId. A mention (@guide) also
+# runs the agent.
 mutation Invite {
   addParticipant(input: {
     conversationKey: "welcome"

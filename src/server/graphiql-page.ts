@@ -17,10 +17,10 @@ type File = { type: string; cacheControl: string; etag: string; compressed: Buff
 
 const SCRIPT = 'text/javascript; charset=utf-8'
 const STYLE = 'text/css; charset=utf-8'
-/** Files that Monaco starts as workers, by the label that it passes. */
+/** Files that the editor Monaco starts as workers, by Monaco's label of the worker. */
 const WORKERS = { editorWorkerService: 'editor.js', json: 'json.js', graphql: 'graphql.js' }
 
-/** @param base path of the directory of the files */
+/** Returns the page. `base` is the path of the directory with its files. */
 const htmlOf = (base: string) => `<!doctype html>
 <html lang="en">
   <head>
@@ -47,13 +47,13 @@ const digestOf = (...texts: string[]) => createHash('sha256').update(texts.join(
 
 async function createFile(type: string, cacheControl: string, content: string): Promise<File> {
   const compressed = await promisify(gzip)(content, { level: 9 })
-  // Weak, because the same tag is sent with the compressed and the plain file.
+  // The tag is weak, because the compressed and the plain file have the same tag.
   return { type, cacheControl, etag: `W/"${digestOf(content)}"`, compressed }
 }
 
 /** Compresses the page and its files. The path of each file contains a digest, so browsers may cache it for a year. */
 async function createFiles(): Promise<Map<string, File>> {
-  // Imported here, because the package is 9 MB.
+  // Imported only when the page is requested, because the package has 9 MB.
   const source = await import('@graphql-yoga/render-graphiql/graphiql')
   const own = (name: string) => readFile(new URL(`./graphiql/${name}`, import.meta.url), 'utf8')
   // The package does not export its build for browsers.
@@ -82,7 +82,10 @@ let allFiles: Promise<Map<string, File>> | null = null
 
 const HEADERS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
 
-/** The policy of the page. Monaco needs inline styles; a WebSocket of the same origin is named for older browsers. */
+/**
+ * Returns the content security policy of the page. Monaco needs inline styles. The WebSocket URLs of the same origin
+ * are listed for older browsers, in which 'self' does not include them.
+ */
 const policyOf = (host: string) =>
   [
     "default-src 'none'",
@@ -101,7 +104,7 @@ const policyOf = (host: string) =>
 export const asksForGraphiQL = ({ method, headers }: IncomingMessage) =>
   method === 'GET' && headers.accept?.includes('text/html') === true
 
-/** Whether the client has the file already, by the tags in If-None-Match. */
+/** Whether the client already has the file, according to the tags in If-None-Match. */
 const hasFile = (tags: string | undefined, { etag }: File) =>
   tags?.split(',').some((tag) => tag.trim() === '*' || tag.trim() === etag) === true
 
@@ -138,7 +141,7 @@ export async function answerGraphiQL(
   return true
 }
 
-/** Answers a request for `/`: redirects a browser to GraphiQL, and tells any other client the paths of the server. */
+/** Answers a request for `/`: redirects a browser to GraphiQL, and sends any other client the paths of the server. */
 export function answerRoot(request: IncomingMessage, response: ServerResponse, hasGraphiQL: boolean): void {
   if (hasGraphiQL && asksForGraphiQL(request)) {
     return void response.writeHead(302, { ...HEADERS, location: '/graphql', vary: 'accept' }).end()

@@ -1,5 +1,5 @@
-// The default tabs of GraphiQL: a tour of the API in the conversation with the key "welcome". Each tab can be run
-// unchanged after the first one. The headers of a tab name its actor.
+// The default tabs of GraphiQL: a tour of the API in the conversation with the key "welcome". After the first tab, each
+// tab can be run unchanged. The headers of a tab name its actor.
 
 import { agentQueries } from './graphiql-agents.ts'
 
@@ -11,7 +11,7 @@ const tab = (query: string, { actor = 'ada', variables = {} }: { actor?: string;
   headers: headersOf(actor),
 })
 
-/** Headers of the first tab, whose own headers GraphiQL does not load, and of the tabs that the user adds. */
+/** Headers of the first tab, because GraphiQL does not load its own headers, and of the tabs that the user adds. */
 export const defaultHeaders = headersOf('ada')
 
 export const tabs = [
@@ -87,9 +87,10 @@ mutation Append {
     `
 # 4. Stream a turn as the agent scout: run Open,
 # Write (several times), and Commit. The button
-# asks which. This page sends the turn that Open
-# returned in place of an empty turnId. Write
-# within 30 s, or the server aborts the turn.
+# asks which one to run. This page replaces an
+# empty turnId with the id of the turn that Open
+# returned. Run Write within 30 s, or the server
+# aborts the turn.
 mutation Open($writerToken: String!) {
   openTurn(input: {
     conversationKey: "welcome"
@@ -196,9 +197,9 @@ query Recall {
   }
 }`),
   tab(`
-# 8. Record a fact. Run it again: the duplicate
-# is counted, not stored, even in other letter
-# case.
+# 8. Record a fact. Run it again: a duplicate is
+# counted but not stored, even if its letter case
+# differs.
 mutation Record {
   recordFacts(input: {
     conversationKey: "welcome"

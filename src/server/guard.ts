@@ -1,6 +1,6 @@
-// Rejects requests that a web page could send without the server's consent: requests of pages of other origins,
-// requests of pages whose host name resolves to this server's address (DNS rebinding), and requests that browsers send
-// to any server without a CORS preflight (CSRF). The first two rules also apply to WebSocket upgrades.
+// Rejects requests that web pages send without the server's consent: requests from pages of other origins, requests
+// from pages whose host name resolves to this server's address (DNS rebinding), and requests that browsers send to any
+// server without a CORS preflight (CSRF). The first two rules also apply to WebSocket upgrades.
 
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -18,7 +18,7 @@ function hostName(header: string | undefined): string | null {
   return new URL(`http://${header}`).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Whether ALLOWED_ORIGINS accepts the text as an origin. It rejects 'null', which many unrelated pages send. */
+/** Whether ALLOWED_ORIGINS may contain the text. It may not contain 'null', which many unrelated pages send. */
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).host !== '' && !/[,\s]/.test(text)
 
 function rejection(code: string, subject: string, origin: string | null, hint: string): Rejection {
@@ -27,8 +27,9 @@ function rejection(code: string, subject: string, origin: string | null, hint: s
 }
 
 /**
- * Returns the reason to reject the request by its Host and Origin, or null. Any IP address is accepted as Host, because
- * an address cannot be rebound; a name must be localhost, a subdomain of it, HOST, or the host of an allowed origin.
+ * Returns the rejection of a request by its Host and Origin; null if both are accepted. Any IP address is accepted as
+ * Host, because DNS rebinding needs a name. A name must be localhost, a subdomain of it, the setting HOST, or the host
+ * of an allowed origin.
  */
 export function rejectionOf(headers: IncomingHttpHeaders, { host, allowedOrigins }: GuardConfig): Rejection | null {
   const name = hostName(headers.host)
@@ -58,10 +59,10 @@ const SIMPLE_TYPES = /^\s*(application\/x-www-form-urlencoded|multipart\/form-da
 const PREFLIGHTED = [ACTOR, TENANT, 'apollo-require-preflight']
 
 /**
- * Returns the refusal of a request that a page of another origin could have sent without a preflight, or null. A
- * request with an Origin has been accepted by `rejectionOf`. Browsers set Sec-Fetch-Site and Origin; a page cannot. The
- * header Authorization is accepted only with a bearer token, because browsers send other credentials, such as a stored
- * password, automatically.
+ * Returns the refusal of a request that a page of another origin could have sent without a preflight; null for any
+ * other request. `rejectionOf` has already checked the header Origin. Browsers set Origin and Sec-Fetch-Site; a page
+ * cannot. The header Authorization is accepted only with a bearer token, because browsers send other credentials, such
+ * as a stored password, automatically.
  */
 export function forgeryRefusal(headers: IncomingHttpHeaders): Refusal | null {
   const type = headers['content-type']
@@ -76,12 +77,12 @@ export function forgeryRefusal(headers: IncomingHttpHeaders): Refusal | null {
   return { status: 403, code: 'CSRF_HEADER_REQUIRED', message }
 }
 
-/** Maximum number of different origins that are logged. */
+/** Maximum number of different rejections that are logged. */
 const MAX_LOGGED = 100
 
 type Log = { warn(details: object, message: string): void }
 
-/** Returns a function that logs each rejected origin once, with the setting that would accept it. */
+/** Returns a function that logs each rejected origin or host once, with the setting that would accept it. */
 export function createRejectionLog(log: Log, { allowedOrigins }: GuardConfig): (rejection: Rejection) => void {
   const logged = new Set<string>()
   return ({ origin, message }) => {

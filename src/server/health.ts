@@ -1,4 +1,4 @@
-// /health reports that the process responds; /ready reports whether its dependencies respond.
+// Answers /health, which reports that the process responds, and /ready, which reports whether its dependencies respond.
 
 import type { ServerResponse } from 'node:http'
 import type { Health, Platform } from '../domain/platform.ts'
@@ -41,9 +41,9 @@ function dependency(name: string, check: () => Promise<unknown>, log: Log): () =
 
 export type HealthReport = {
   /**
-   * Responds with 200; to /ready with 503 if the process is not ready. The body names the dependency that is down, not
-   * the cause, and says whether operations are refused because of overload. An overloaded process remains ready:
-   * otherwise its load would move to the other processes, and overload them too.
+   * Responds with 200, or to /ready with 503 if the process is not ready. The body of /ready contains the state of each
+   * dependency, but no cause, and whether operations are refused because of overload. An overloaded process remains
+   * ready: otherwise, its load would move to the other processes and overload them too.
    */
   answer(response: ServerResponse, path: '/health' | '/ready', draining: boolean): Promise<void>
 }

@@ -28,19 +28,18 @@ import { createYogaServer, maskWith } from './yoga.ts'
 export type Server = {
   /** Memory that the server uses for the bodies of requests, and for parsed documents, in bytes. */
   usage(): { bodies: number; documents: number }
-  /** Which operations may start, and the load that decides it. */
+  /** Decides which operations may start, and reports the load. */
   admission: Admission
   /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
-   * Accepts no more connections, waits for running requests, closes WebSockets with 1001, and ends event streams, so
-   * that clients reconnect to another process. Resolves when all connections are closed, at most SHUTDOWN_SECONDS
-   * later.
+   * Stops accepting connections, waits for running requests, closes WebSockets with 1001, and ends event streams, so
+   * that clients reconnect to another process. Resolves when all connections are closed, within SHUTDOWN_SECONDS.
    */
   close(): Promise<void>
 }
 
-/** Maximum number of open connections. Further ones are closed at once. */
+/** Maximum number of open connections. Further connections are closed immediately. */
 export const MAX_CONNECTIONS = 10_000
 /** Time within which the headers of a request must arrive, ms. */
 const HEADERS_TIMEOUT_MS = 15_000
@@ -55,16 +54,16 @@ type Services = {
   bodies: BodyGate
   authenticator: Authenticator
   admission: Admission
-  /** Passes a request for /graphql to GraphQL. Calls `leave` at the end of the operation. */
+  /** Passes a request for /graphql to its transport. `leave` is called at the end of the operation. */
   answer(request: IncomingMessage, response: ServerResponse, identity: Identity, leave: () => void): void
-  /** Passes a preflight to GraphQL, which answers it. A preflight never authenticates. */
+  /** Passes a CORS preflight to yoga, which answers it. A preflight never authenticates. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void
   /** Logs a rejected request. */
   logRejection(rejection: Rejection): void
   isDraining(): boolean
 }
 
-/** Returns the identity of a request for GraphQL, or the refusal of the request by its method or headers. */
+/** Returns the identity of a request for /graphql, or the refusal of the request by its method or headers. */
 function identify(
   authenticator: Authenticator,
   { method, headers, url }: IncomingMessage,
@@ -72,7 +71,7 @@ function identify(
   const refusal = mediaRefusal(method, headers) ?? forgeryRefusal(headers)
   if (refusal) return refusal
   try {
-    // An EventSource cannot set headers.
+    // An EventSource cannot set headers, so it sends the names in the URL.
     const names = namesOfRequest(headers, method === 'GET' && asksForStream(headers.accept) ? searchOf(url) : null)
     return authenticator.identify(tokenOfHeaders(headers), names)
   } catch (error) {
@@ -118,7 +117,7 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   const found = identify(services.authenticator, request)
   const identity = found instanceof Promise ? await found : found
   if ('status' in identity) return refuse(response, identity)
-  // What is counted after the response was closed would be counted for ever.
+  // `leave` runs when the response is closed. If that has already happened, the operation would be counted for ever.
   if (response.destroyed) return
   const leave = services.admission.enter(identity.viewer.tenant)
   if (!leave) return refuseOverloaded(response)
@@ -128,8 +127,7 @@ async function handle(services: Services, request: IncomingMessage, response: Se
 }
 
 /**
- * Creates the HTTP and WebSocket server. It does not listen before `listen()`.
- *
+ * Creates the HTTP and WebSocket server. It starts listening when `listen` is called.
  * @param config host, port, allowed origins and limits
  * @param health checks for /ready, from createDeps
  */

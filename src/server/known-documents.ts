@@ -1,4 +1,4 @@
-// Keeps documents that yoga has parsed and validated, so that post.ts can execute them without repeating this.
+// The cache of documents that yoga has parsed and validated, so that post.ts can execute them without doing so again.
 
 import { BREAK, Kind, OperationTypeNode, visit, type ASTNode, type DocumentNode, type ExecutionResult } from 'graphql'
 import type { GraphQLParams, Plugin } from 'graphql-yoga'
@@ -17,13 +17,13 @@ export type KnownDocuments = LRUCache<string, DocumentNode>
 /** Context with a finished result, which yoga formats and sends instead of executing the operation. */
 export type WithResult = { result?: ExecutionResult }
 
-/** Maximum length of a string literal, in UTF-16 units, in a document that is kept: enough for ids and keys. */
+/** Maximum length of a string literal in a cached document, in UTF-16 units: enough for ids and keys. */
 const MAX_LITERAL = 64
 
-/** Arguments and input fields of mutations whose values are names or keys, which erasure keeps. */
+/** Arguments and input fields of mutations whose values are names or keys. Erasure does not remove such values. */
 const NAMES = new Set(['actor', 'as', 'clientId', 'conversationKey', 'key', 'model', 'provider', 'writerToken'])
 
-/** Arguments and input fields that may contain those of NAMES; others, such as metadata, have any fields. */
+/** Arguments and input fields whose objects may have fields in NAMES. Others, such as metadata, may have any fields. */
 const INPUTS = new Set(['input', 'turn', 'participant'])
 
 const isWord = (value: string): boolean => value.length <= MAX_LITERAL && !/[\s@]/.test(value)
@@ -37,9 +37,9 @@ function isName(ancestors: readonly (ASTNode | readonly ASTNode[])[]): boolean {
 }
 
 /**
- * Whether the document contains a text that may be content, which a cache would keep after it was erased: a string
- * literal that is long, or contains white space or an `@`; in a mutation, also any other literal, except ids and the
- * values of NAMES. Clients send content as variables if they want the document to be kept.
+ * Whether the document contains a string literal that may be content, because the cache would keep it after its
+ * erasure: a literal that is long, or contains white space or an `@`; in a mutation, also any other literal, except ids
+ * and the values of NAMES. For a document to be cached, clients must send content as variables.
  */
 export function containsText(document: DocumentNode): boolean {
   const isMutation = document.definitions.some(
@@ -58,8 +58,8 @@ export function containsText(document: DocumentNode): boolean {
 }
 
 /**
- * Returns the estimated memory of a cached document, with everything that is computed from it, in bytes. A document
- * that contains text gets more than the size of the cache, so that it is not cached.
+ * Returns the estimated memory of a cached document and of everything that is computed from it, in bytes. For a
+ * document that may contain content, returns more than the size of the cache, so that it is not cached.
  */
 function weightOf(document: DocumentNode, text: string): number {
   if (containsText(document)) return MAX_CACHE_BYTES + 1

@@ -6,10 +6,10 @@ import { isAsyncIterable, type Plugin } from 'graphql-yoga'
 import { counters, observe, refused, type OperationKind, type OperationOutcome } from '../counters.ts'
 import { DomainError } from '../errors.ts'
 
-/** Codes of errors that the client cannot avoid. */
+/** Codes of errors of the server, which the client cannot avoid. */
 const FAILURES = new Set(['INTERNAL_SERVER_ERROR', 'UNAVAILABLE', 'READ_TIMEOUT', 'SERVER_BUSY'])
 
-/** Returns the code with which the client receives the error, which may not be masked yet. */
+/** Returns the code that the client receives for the error. The error need not be masked yet. */
 function codeOf(error: unknown): string {
   if (!(error instanceof GraphQLError)) return error instanceof DomainError ? error.code : 'INTERNAL_SERVER_ERROR'
   const { extensions, originalError } = error

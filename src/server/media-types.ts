@@ -17,7 +17,7 @@ const STREAM = 'text/event-stream'
  */
 const RESPONSE_TYPES = [STREAM, 'multipart/mixed', 'application/graphql-response+json', 'application/json']
 
-/** Whether an accepted media type, which may have wildcards, includes the media type. */
+/** Whether an accepted media type, which may contain wildcards, includes the type. */
 function includes(accepted: string, type: string): boolean {
   const [[main, sub], [ownMain, ownSub]] = [accepted.split('/'), type.split('/')]
   return (main === '*' || main === ownMain) && (sub === '*' || sub === ownSub)
@@ -34,7 +34,7 @@ function parseAccept(accept: string): string[] {
   return RESPONSE_TYPES.filter((type) => accepted.some((each) => includes(each, type)))
 }
 
-/** Results of `parseAccept`, by header. Clients send few different headers. */
+/** Results of `parseAccept` by header, cached because clients send few different headers. */
 const cached = new Map<string, string[]>()
 /** Maximum number of cached Accept headers. */
 const MAX_CACHED = 100
@@ -55,8 +55,8 @@ function acceptedTypes(header: string | undefined): string[] {
 export const isStreamOnly = (accept: string | undefined) => acceptedTypes(accept).at(-1) === STREAM
 
 /**
- * Whether the client wants a subscription as an event stream: its Accept header names the media type of event streams,
- * or includes no other type of response.
+ * Whether to answer a subscription with an event stream: the Accept header names the media type of event streams, or
+ * includes no other type of response.
  */
 export const asksForStream = (accept: string | undefined): boolean =>
   acceptedTypes(accept).includes(STREAM) && (accept?.toLowerCase().includes(STREAM) === true || isStreamOnly(accept))
@@ -64,7 +64,7 @@ export const asksForStream = (accept: string | undefined): boolean =>
 /** Returns the media type of a Content-Type header, without parameters. */
 const mediaTypeOf = (type = '') => type.split(';', 1)[0]!.trim().toLowerCase()
 
-/** Whether the body is JSON. */
+/** Whether the Content-Type is JSON. */
 export const isJson = (headers: IncomingHttpHeaders) =>
   ['application/json', 'application/graphql+json'].includes(mediaTypeOf(headers['content-type']))
 

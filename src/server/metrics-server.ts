@@ -1,4 +1,4 @@
-// The HTTP server of GET /metrics. It has a port of its own, so that metrics are not reachable where clients are.
+// The HTTP server of GET /metrics. It has its own port, so that clients of the GraphQL server cannot read the metrics.
 
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -34,7 +34,7 @@ export function createMetricsServer(
         const message = 'Metrics are read with GET.'
         return refuse(response, { status: 405, code: 'BAD_REQUEST', message, allow: 'GET, HEAD' })
       }
-      // A metric that cannot be read is left out, so this promise does not reject.
+      // A metric that cannot be read has no samples, so this promise does not reject.
       void registry.metrics().then((text) => {
         response.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text)
       })

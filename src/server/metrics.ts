@@ -1,6 +1,6 @@
-// The metrics of a process, for Prometheus. Each reads plain numbers when it is scraped (src/counters.ts, and the sizes
-// of queues, pools and caches), so counting costs the hot paths nothing else. Labels have fixed sets of values: no
-// label contains a name that a client chose.
+// The metrics of a process, for Prometheus. A scrape reads plain numbers: src/counters.ts, and the sizes of queues,
+// pools and caches. So hot paths only increment numbers. Labels have fixed sets of values: no label contains a name
+// that a client chose.
 
 import { collectDefaultMetrics, Registry, type Metric as PromMetric } from 'prom-client'
 import { counters, type Histogram } from '../counters.ts'
@@ -12,7 +12,7 @@ import { waitingBytes } from './outbox.ts'
 /** The connections of one pool of the database. */
 type PoolSize = { totalCount: number; idleCount: number; waitingCount: number }
 
-/** What is measured in one process. */
+/** The objects of one process whose numbers the metrics read. */
 export type Measured = {
   deps: Pick<Deps, 'gates' | 'feeds' | 'vectors' | 'knownActors' | 'jobs' | 'db' | 'log'>
   pools: Readonly<Record<string, PoolSize>>
@@ -163,7 +163,7 @@ const CLIENTS: Definition[] = [
   {
     name: 'colloquy_catch_up_bytes',
     type: 'gauge',
-    help: 'Bytes of journal pages that readers hold while they catch up.',
+    help: 'Bytes of the journal pages in memory for readers that catch up.',
     labels: [],
     read: ({ deps }) => one(deps.feeds.catchUp.used),
   },
@@ -229,7 +229,7 @@ const RESOURCES: Definition[] = [
   {
     name: 'colloquy_gate_waiting',
     type: 'gauge',
-    help: "Pieces of work that wait for their tenant's limit. `gate`: the kind of work.",
+    help: "Work items that wait because of their tenant's limit. `gate`: the kind of work.",
     labels: ['gate'],
     read: ({ deps }) =>
       by(
@@ -270,7 +270,7 @@ const RESOURCES: Definition[] = [
   {
     name: 'colloquy_known_actors',
     type: 'gauge',
-    help: 'Actors that are remembered as known.',
+    help: 'Actors in the cache of known actors.',
     labels: [],
     read: ({ deps }) => one(deps.knownActors.size),
   },

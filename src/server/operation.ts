@@ -1,6 +1,6 @@
 // Runs one operation with yoga's plugins and error masking, for the transports that yoga does not serve: WebSocket and
-// Server-Sent Events. A subscription to a conversation's events is not executed for each client: fan-out.ts renders its
-// payloads, which are added to the client's outbox.
+// Server-Sent Events. A subscription to a conversation's events is not executed for each client: fan-out.ts renders the
+// payloads, and this file adds them to the client's outbox.
 
 import type { ServerResponse } from 'node:http'
 import {
@@ -58,7 +58,7 @@ export type OperationServices = {
 /** The client of one operation. */
 export type OperationClient = {
   viewer: Viewer
-  /** Owner of the presence states that the operation sets; absent over HTTP. */
+  /** Owner of the presence that the operation sets; absent over HTTP. */
   holder?: PresenceHolder
   /** The response; absent over a WebSocket. */
   response?: ServerResponse
@@ -68,14 +68,14 @@ export type OperationClient = {
   isGone(): boolean
   /** Receives the events of a conversation. */
   outbox: Outbox
-  /** Returns the start of the message with an event of a conversation; the payload follows it. */
+  /** Returns the part of an event's message that precedes the payload. */
   prefixOf(event: ConversationEvent): Buffer
   /** Replaces `afterSeq` of a subscription to a conversation's events; null to keep it. */
   resumeAfter: number | null
 }
 
 export type PreparedOperation = {
-  /** Null if the document has a syntax error or no such operation; `run` then returns the error. */
+  /** Null if the document has a syntax error or no matching operation; `run` then returns the error. */
   kind: OperationTypeNode | null
   /** @throws unexpected errors, unmasked */
   run(): Promise<Outcome>
@@ -117,7 +117,7 @@ export function prepareOperation(
   }
 }
 
-/** Runs a subscription to one conversation's events; null for any other subscription. */
+/** Runs a subscription to one conversation's events. Returns null for any other subscription. */
 async function followConversation(
   { deps, config: { operationLimits }, mask }: OperationServices,
   client: OperationClient,

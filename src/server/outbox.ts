@@ -1,7 +1,6 @@
-// The frames waiting for one client: a WebSocket, or a response that is an event stream. Frames that wait together are
-// written together; a frame whose payload is not ready delays all later frames. Senders that respect `isFull` keep at
-// most about MAX_WAITING_BYTES for a slow socket, and less while the frames for all sockets of the process use much of
-// TOTAL_WAITING_BYTES.
+// The queue of frames for one client: a WebSocket, or a response that is an event stream. Waiting frames are written
+// together. A frame whose payload is not ready delays all later frames. If senders respect `isFull`, at most about
+// MAX_WAITING_BYTES wait for a slow socket, and less while the frames for all sockets use much of TOTAL_WAITING_BYTES.
 
 import type { Writable } from 'node:stream'
 import type { Framing } from './frame.ts'
@@ -15,7 +14,7 @@ export type Payload = {
 }
 
 export type Outbox = {
-  /** Adds a message made of `prefix`, the payload and the framing's closing bytes. */
+  /** Adds a message: `prefix`, the payload, and the closing bytes of the framing. */
   add(prefix: Buffer, payload: Payload): void
   /** Writes the ready frames immediately. */
   flush(): void
@@ -23,7 +22,7 @@ export type Outbox = {
   emptied(): Promise<void>
   /** Number of bytes that wait in the outbox and the socket together. */
   readonly waiting: number
-  /** Whether senders of events must wait for `drained`: see `fullAt`. */
+  /** Whether more bytes wait than `fullAt`, so that senders of events must wait for `drained`. */
   isFull(): boolean
   /** Whether the waiting bytes exceed twice `fullAt`. The server must then stop reading from the client. */
   isBlocked(): boolean
@@ -33,21 +32,22 @@ export type Outbox = {
   drained(): Promise<void>
 }
 
-/** Upper bound of `fullAt`, in bytes. */
+/** Maximum of `fullAt`, in bytes. */
 const MAX_WAITING_BYTES = 1024 * 1024
-/** Lower bound of `fullAt`, in bytes. */
+/** Minimum of `fullAt`, in bytes. */
 const MIN_WAITING_BYTES = 16 * 1024
-/** Target maximum of the bytes that wait for all sockets of the process together. */
+/** Intended maximum number of bytes that wait for all sockets of the process together. */
 export const TOTAL_WAITING_BYTES = 128 * 1024 * 1024
 
 /**
  * Returns the number of waiting bytes above which an outbox is full, if `total` bytes wait for all sockets: an eighth
- * of the unused part of TOTAL_WAITING_BYTES, within the bounds above. (Dynamic thresholds, Choudhury and Hahne, 1998.)
+ * of the unused part of TOTAL_WAITING_BYTES, from MIN_WAITING_BYTES to MAX_WAITING_BYTES. (Dynamic thresholds,
+ * Choudhury and Hahne, 1998.)
  */
 export const fullAt = (total: number): number =>
   Math.min(MAX_WAITING_BYTES, Math.max(MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 8))
 
-/** Upper bound of `overflowAt`, in bytes. */
+/** Maximum of `overflowAt`, in bytes. */
 const MAX_OVERFLOW_BYTES = 32 * 1024 * 1024
 
 /**
@@ -65,19 +65,19 @@ let totalWaiting = 0
 export const waitingBytes = (): number => totalWaiting
 
 /**
- * Time for which frames are collected into one write, ms: as long as the last flush took, within these bounds. Flushes
- * of up to `max` ms then take at most half of the processor's time. Collecting makes writes fewer and larger.
+ * Time for which frames are collected into one write, ms: the duration of the last flush, from `min` to `max`. So
+ * flushes of up to `max` ms take at most half of the processor's time. Collecting makes writes fewer and larger.
  */
 const GATHER_MS = { min: 2, max: 10 }
 
 type Frame = { prefix: Buffer; payload: Payload }
 
-/** Approximate size in bytes. */
+/** Returns the approximate size of the frame, in bytes. */
 const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? payload.estimate)
 
-/** The flushes of the next call of `flushAll`. */
+/** The functions that the next `flushAll` calls. */
 let scheduled: (() => void)[] = []
-/** Whether a flush is running or scheduled. */
+/** Whether `flushAll` is running or scheduled. */
 let gathering = false
 
 /**
@@ -114,7 +114,7 @@ function createScheduler(flush: () => void): () => void {
   }
 }
 
-/** Returns the first `count` frames, `total` bytes together. Their payloads are ready. */
+/** Joins the first `count` frames, whose payloads are ready, into one buffer of `total` bytes. */
 function join({ writeHeader, closing }: Framing, frames: readonly Frame[], count: number, total: number): Buffer {
   const out = Buffer.allocUnsafe(total)
   let offset = 0
@@ -129,7 +129,7 @@ function join({ writeHeader, closing }: Framing, frames: readonly Frame[], count
   return out
 }
 
-/** Pending promises and their conditions, which are checked after every change that may fulfil one. */
+/** Creates promises that resolve when a condition is true. `settle` checks all conditions. */
 function createWaiters(socket: Writable) {
   let waiters: { until(): boolean; resolve(): void }[] = []
   return {
@@ -143,7 +143,7 @@ function createWaiters(socket: Writable) {
   }
 }
 
-/** @param socket receives the frames: the socket of a WebSocket, or a response */
+/** Creates an outbox. `socket` receives the frames: the socket of a WebSocket, or a response. */
 export function createOutbox(socket: Writable, framing: Framing): Outbox {
   let waiting: Frame[] = []
   let size = 0
@@ -210,7 +210,7 @@ export function createOutbox(socket: Writable, framing: Framing): Outbox {
 
   const outbox: Outbox = {
     add(prefix, payload) {
-      // Runs for every recipient of every event, so it reads no property of the socket: `flush` counts that part.
+      // Runs for every recipient of every event, so it does not read the socket: `flush` counts the socket's bytes.
       const frame = { prefix, payload }
       const bytes = sizeOf(frame)
       waiting.push(frame)
@@ -225,7 +225,7 @@ export function createOutbox(socket: Writable, framing: Framing): Outbox {
     },
     emptied: () => waitUntil(() => waiting.length === 0),
     // `isFull` runs for every recipient of every event, so it reads the socket only if `counted` is high. `counted` is
-    // at least the number of waiting bytes, not including answers sent since the last flush.
+    // at least the number of waiting bytes, except for answers sent since the last flush.
     isFull: () => counted > fullAt(totalWaiting) && waitingNow() > fullAt(totalWaiting),
     isBlocked: () => waitingNow() > 2 * fullAt(totalWaiting),
     isOverflowing: () => waitingNow() > overflowAt(totalWaiting),

@@ -5,7 +5,7 @@ import type { Parameters } from './operation.ts'
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns the parameters, or the text of the error. */
+/** Checks the types of the parameters. Returns them, or an error text. */
 function check({ query, operationName, variables, extensions }: Record<string, unknown>): Parameters | string {
   if (typeof query !== 'string') return 'Must provide query string: the parameter "query" is the document.'
   if (operationName != null && typeof operationName !== 'string') return '"operationName" must be a string.'
@@ -14,7 +14,7 @@ function check({ query, operationName, variables, extensions }: Record<string, u
   return { query, operationName, variables, extensions }
 }
 
-/** Returns the parameters in a body, or the text of the error. */
+/** Returns the parameters in a JSON body, or an error text. */
 export function parametersInBody(body: Buffer): Parameters | string {
   let params: unknown
   try {
@@ -25,7 +25,7 @@ export function parametersInBody(body: Buffer): Parameters | string {
   return isObject(params) ? check(params) : 'The body must be a JSON object.'
 }
 
-/** Returns the parameters in a URL, or the text of the error. */
+/** Returns the parameters in the query of a URL, or an error text. */
 export function parametersInUrl(search: URLSearchParams): Parameters | string {
   const jsonOf = (name: string): unknown => {
     const text = search.get(name)

@@ -14,7 +14,7 @@ const INIT_TIMEOUT_MS = 3_000
 /** Maximum size of the reason of a close frame (RFC 6455 §5.5), in bytes. */
 const REASON_BYTES = 123
 
-/** Returns the text, cut to the size of a close frame's reason. */
+/** Cuts the text to the maximum size of a close frame's reason. */
 export function closeReason(text: string): string {
   if (Buffer.byteLength(text) <= REASON_BYTES) return text
   let cut = ''
@@ -31,11 +31,11 @@ export type Operation = {
   isLive: boolean
 }
 
-/** The payload of the answer to a client that is accepted, if any; or the close code and reason. */
+/** The payload, if any, of the answer to an accepted client; or the close code and reason for a refused one. */
 export type Acceptance = { payload?: Record<string, unknown> } | { code: number; reason: string }
 
 export type Handlers = {
-  /** Accepts or refuses the connection; at once if nothing must be read, for clients that do not await the answer. */
+  /** Accepts or refuses the client. Synchronous if nothing must be read, for clients that do not await the answer. */
   connect(parameters: Record<string, unknown>): Acceptance | Promise<Acceptance>
   /** Accepts or refuses the new token in the payload of a ping; null if the payload contains none. */
   renew(payload: Record<string, unknown>): Promise<Acceptance> | null
@@ -44,7 +44,7 @@ export type Handlers = {
   mask(error: unknown): GraphQLError
 }
 
-/** `send` resolves when the message is written. Both functions do nothing once the socket is closed. */
+/** The socket of a protocol. `send` resolves when the message is written. Both functions ignore a closed socket. */
 export type Wire = { send(data: string): Promise<void>; close(code: number, reason: string): void }
 
 export type Protocol = {
@@ -78,7 +78,7 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
     if (operation.isLive) await send(JSON.stringify({ id: operation.id, type, payload }))
   }
 
-  /** Ends the operation and sends its last message. When the client receives the message, it may reuse the id. */
+  /** Ends the operation and sends its last message. After receiving this message, the client may reuse the id. */
   async function finish(operation: Running, type: MessageType, payload?: unknown): Promise<void> {
     if (!operation.isLive) return
     end(operation)

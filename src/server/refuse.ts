@@ -1,4 +1,4 @@
-// Answers a request that does not reach GraphQL with an error in the format of GraphQL responses.
+// Refuses requests before GraphQL executes them, with an error in the format of GraphQL responses.
 
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -16,7 +16,7 @@ export type Refusal = {
   allow?: string
   /** The header WWW-Authenticate, for status 401. */
   challenge?: string
-  /** The problems of an invalid name of a tenant or an actor. */
+  /** The problems with the name of a tenant or an actor, for the code INVALID_INPUT. */
   issues?: InputIssue[]
 }
 
@@ -25,7 +25,7 @@ export const UNKNOWN_PATH: Refusal = {
   code: 'NOT_FOUND',
   message: 'Unknown path. GraphQL is at /graphql.',
 }
-/** A refusal after which the client may try again. The caller adds the message. */
+/** A temporary refusal without its message, which the caller adds. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
 /** Refuses an operation that has not started, because the process is overloaded. */
 export const OVERLOADED: Refusal = {
@@ -51,7 +51,7 @@ function responseOf({ code, message, retryAfter, allow, challenge, issues }: Ref
   return { body, headers }
 }
 
-/** Maximum size of an unread body, in bytes, that Node drops so that the connection stays open. */
+/** Maximum size of an unread body, in bytes, that is discarded to keep the connection open. */
 const DROPPED_BODY_BYTES = 64 * 1024
 const OVERLOADED_BODY = JSON.stringify({
   errors: [

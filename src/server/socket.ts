@@ -1,5 +1,5 @@
 // One WebSocket: passes the client's messages to protocol.ts, and limits their rate and the bytes that wait to be sent.
-// The server stops reading from a client that does not read the answers.
+// Stops reading from a client that does not read its answers.
 
 import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
@@ -18,10 +18,12 @@ const PING_INTERVAL_MS = 12_000
 /** Close code of a socket over a limit, like status 429 of HTTP. */
 export const TOO_MANY_REQUESTS = 4429
 
-/** The state of one socket. `viewer` is null until the client has connected. */
+/** The state of one socket. A client has connected when its `connection_init` was accepted. */
 export type Extra = {
   outbox: Outbox
+  /** Owner of the presence that operations of this socket set. */
   holder: PresenceHolder
+  /** Null until the client has connected. */
   viewer: Viewer | null
   /** Whether the socket is closed. */
   isGone(): boolean
@@ -31,11 +33,11 @@ export type Extra = {
   leaveViewer(): void
   /** Stops watching the socket's token. Called when the socket is closed, and when another token replaces it. */
   stopWatching(): void
-  /** Closes the socket and ends its operations at once. */
+  /** Ends the operations of the socket, sends the waiting messages, and closes the socket. */
   close(code: number, reason: string): void
 }
 
-/** The state of a socket whose client has not connected. */
+/** Creates the state of a socket whose client has not connected. */
 const createExtra = (
   deps: Deps,
   socket: Duplex,
@@ -82,7 +84,7 @@ export function openSocket(
   const extra = createExtra(deps, socket, outbox, leaveUnconnected, (code, reason) => {
     hasFailed = true
     protocol.closed()
-    // What was added before the end of the token is sent before the socket is closed.
+    // Messages that were added before the token ended are sent before the socket is closed.
     outbox.flush()
     closeWith(code, closeReason(reason))
   })

@@ -1,5 +1,5 @@
-// Reads the target of an HTTP request (RFC 9112 §3.2) as a path by which the server routes the request. Of the four
-// forms of targets, accepts the origin form, the absolute form and `*`.
+// Parses the target of an HTTP request (RFC 9112 §3.2) into the path by which the server routes the request. Accepts
+// the origin form, the absolute form and `*`, but not the authority form.
 
 export type Target = {
   /** The path without the query; '*' for a request about the whole server. */
@@ -10,10 +10,10 @@ export type Target = {
   host: string | null
 }
 
-/** Returns the parameters in the query of a URL that starts with a path. */
+/** Returns the query parameters of a URL that starts with its path. */
 export const searchOf = (url = ''): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'))
 
-/** Returns the target; null if it is invalid. */
+/** Parses the target. Returns null if it is invalid. */
 export function targetOf(url: string | undefined): Target | null {
   if (url === '*') return { path: '*', url, host: null }
   if (url?.startsWith('/')) return { path: url.split('?', 1)[0]!, url, host: null }

@@ -1,4 +1,4 @@
-// Closes connections whose client has accepted no data for the time limit, although data waits for it. This covers
+// Closes connections whose client has accepted no data within a time limit although data waits for it. Applies to
 // responses, event streams and WebSockets.
 
 import type { Server } from 'node:http'
@@ -10,15 +10,16 @@ const CHECKS = 4
 /** The operating system's handle of a socket. Its queue shrinks while a large write makes progress. */
 type WithHandle = { _handle?: { writeQueueSize?: number } | null }
 
+/** The last progress of a connection: the text of `acceptedBy`, and the time of its last change, ms. */
 type Progress = { accepted: string; since: number }
 
-/** Describes how much the client has accepted. The text changes when it accepts more. */
+/** Returns a text that changes whenever the client accepts more data. */
 const acceptedBy = (socket: Socket) =>
   `${socket.bytesWritten - socket.writableLength} ${(socket as WithHandle)._handle?.writeQueueSize ?? 0}`
 
 /**
  * Watches the server's connections until it closes.
- * @param ms time without progress after which a connection is closed
+ * @param ms time without progress after which a connection is closed, ms
  * @param onStalled called before a connection is closed
  */
 export function closeStalled(http: Server, ms: number, onStalled: (socket: Socket) => void): void {

@@ -1,5 +1,5 @@
-// GraphQL over WebSocket on /graphql: refuses upgrades and sockets, and connects protocol.ts with operation.ts, which
-// runs the operations.
+// GraphQL over WebSocket on /graphql: accepts or refuses upgrades and clients, and passes operations from protocol.ts
+// to operation.ts.
 
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -32,7 +32,7 @@ type Services = OperationServices & {
   logRejection(rejection: Rejection): void
 }
 
-/** Accepts WebSockets on /graphql of the server. `close` rejects new sockets, and resolves when all are closed. */
+/** Accepts WebSockets on /graphql of the server. `close` refuses new sockets, and resolves when all are closed. */
 export function attachWebSockets(http: Server, services: Services): { close(): Promise<void> } {
   const { config, deps, logRejection } = services
   const sockets = new WebSocketServer({
@@ -91,7 +91,7 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
   }
 }
 
-/** Close code of a socket that may connect again later (RFC 6455 §7.4.2 and its registry). */
+/** Close code after which the client may connect again later (IANA registry of RFC 6455 §7.4.2). */
 const TRY_AGAIN_LATER = 1013
 
 /** Returns the close code and reason with which a refusal closes a socket. */
@@ -100,11 +100,11 @@ const closingOf = ({ status, message: reason }: Refusal) => ({
   reason,
 })
 
-/** Returns the payload that tells the client when its token expires. */
+/** Returns the acceptance, whose payload contains the time at which the token expires. */
 const acceptanceOf = ({ viewer: { principal } }: Identity): Acceptance =>
   principal ? { payload: { expiresAt: principal.expiresAt?.toISOString() ?? null } } : {}
 
-/** Closes the socket when the token of the identity expires or is revoked; a former token no longer does. */
+/** Makes the socket close when the token of the identity expires or is revoked. Replaces the former token. */
 function closeWithToken(extra: Extra, identity: Identity): void {
   extra.stopWatching()
   extra.viewer = identity.viewer
@@ -114,7 +114,7 @@ function closeWithToken(extra: Extra, identity: Identity): void {
   })
 }
 
-/** Returns the identity of a client that sends connection_init. Its token may also be in the headers of the upgrade. */
+/** Returns the identity of a client that sends connection_init, by its parameters and the headers of the upgrade. */
 function identify(
   { authenticator }: Services,
   parameters: Record<string, unknown>,
@@ -130,7 +130,7 @@ function identify(
   }
 }
 
-/** Opens the socket for its viewer, or returns the close code and reason if the socket is refused. */
+/** Connects the client as the viewer, or returns the close code and reason if the client is refused. */
 function connect(
   { deps, admission, config: { socketsPerViewer } }: Services,
   extra: Extra,
@@ -170,9 +170,9 @@ function mayReplace(first: Principal, second: Principal): boolean {
 }
 
 /**
- * Replaces the token of the socket by the one in the payload of a ping; null if there is none, or nothing
- * authenticates. A running operation continues with the principal with which it started, so the new one must permit as
- * much.
+ * Replaces the token of the socket with the one in the payload of a ping. Returns null if the payload has no token, or
+ * the server requires no authentication. Running operations continue with the principal with which they started, so the
+ * new principal must have at least the same rights.
  */
 function renew(
   { authenticator }: Services,
@@ -191,7 +191,7 @@ function renew(
   })()
 }
 
-/** Returns the error of an operation that is not started because the process is overloaded. */
+/** Counts an operation that is not started because the process is overloaded, and returns its error. */
 function overloaded(): GraphQLError {
   counters.shed.websocket += 1
   refused(OVERLOADED.code)
@@ -199,7 +199,10 @@ function overloaded(): GraphQLError {
   return new GraphQLError(message, { extensions: { code, retryAfterSeconds } })
 }
 
-/** Runs one operation; its events are added to the socket's outbox. The operation is in progress until it has opened. */
+/**
+ * Runs one operation, and adds its events to the socket's outbox. A subscription counts as in progress only until it is
+ * open.
+ */
 async function run(
   services: Services,
   { viewer, holder, outbox, isGone }: Extra,

@@ -40,10 +40,10 @@ export const maskWith =
     return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
   }
 
-/** Syntax errors are not cached, because they would fill the memory. */
+/** A cache that stores nothing. Syntax errors are not cached, because clients could fill the memory with them. */
 const NO_CACHE = { get: () => undefined, set() {} }
 
-/** @param documents receives each document that yoga validates */
+/** Creates the yoga server. Adds each document that yoga validates to `documents`. */
 export function createYogaServer(
   deps: Deps,
   config: ServerConfig,

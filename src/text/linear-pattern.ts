@@ -1,5 +1,5 @@
-// The operator's patterns for redaction. RE2 matches them in time that is linear in the length of the text, whatever
-// the pattern, so no pattern and no text can stall the process. RE2 has neither backreferences nor lookaround.
+// Compiles the operator's patterns for redaction. RE2 matches every pattern in time linear in the length of the text,
+// so no pattern and no text can stall the process. RE2 supports neither backreferences nor lookaround.
 
 import { RE2JS } from 're2js'
 import type { CustomDetector } from './redact.ts'
@@ -9,7 +9,7 @@ export const MAX_PATTERNS = 50
 /** Maximum length of a pattern, in characters. */
 export const MAX_PATTERN_LENGTH = 1_000
 
-/** Returns the detector of a pattern. @throws Error if the pattern has a mistake, or matches the empty text */
+/** Returns a detector of the pattern's matches. @throws Error if the pattern is invalid, or matches the empty text */
 export function linearPattern(kind: string, pattern: string): CustomDetector {
   const compiled = RE2JS.compile(pattern)
   if (compiled.matches('')) throw new Error('must not match the empty text')

@@ -1,8 +1,8 @@
-// Finds the names that a text mentions: `@name`, and `@"display name"` for names with blanks. Addresses, URLs and code
-// contain no mentions. Pure, and linear in the length of the text; the database resolves names to participants
+// Finds the names that a text mentions: `@name`, or `@"display name"` for a name with white space. Ignores email
+// addresses, URLs and code. Pure, and linear in the length of the text; the database resolves names to participants
 // (prisma/functions/find_mentioned.sql).
 
-/** Maximum number of different names of a text that are looked up; further ones are ignored. */
+/** Maximum number of different names that are found in a text; further names are ignored. */
 export const MAX_MENTIONS = 50
 /** Maximum length of a name in characters (code points), the same as of actors and display names. */
 const MAX_NAME = 200
@@ -11,7 +11,7 @@ const MAX_NAME = 200
 const NAME = new RegExp(`[\\p{L}\\p{N}_][\\p{L}\\p{M}\\p{N}_.:/@-]{0,${2 * MAX_NAME}}`, 'uy')
 const NAME_END = /[.:/@-]+$/
 const QUOTED = new RegExp(`"([^"\\n]{1,${MAX_NAME}})"`, 'uy')
-/** The end of the local part of an address, of a path or of an escaped `@`. */
+/** Matches text before an `@` that is no mention: in an email address or a path, or another `@`. */
 const ADDRESS_END = /[\p{L}\p{M}\p{N}_+%/@]$/u
 const URL_START = /:\/\/|www\./i
 const BLANK = /\s/
@@ -100,7 +100,7 @@ export function mentionsIn(text: string): string[] | null {
   const code = text.includes('`') || text.includes('~~~') ? codeOf(text) : []
   let nextCode = 0
   const names = new Set<string>()
-  /** Whether the word that contains `from`, the end of the text that was examined, is a URL there. */
+  /** Whether `from`, the end of the text examined so far, is within a URL. */
   let isUrl = false
   let from = 0
   for (; at !== -1 && names.size < MAX_MENTIONS; at = text.indexOf('@', from)) {

@@ -3,7 +3,7 @@
 
 import { cards, credentials, emails, ibans, ips, phones, type Finding } from './sensitive.ts'
 
-/** Finds sensitive ranges of a text. */
+/** Returns the sensitive ranges of a text. */
 type Detector = (text: string) => Iterable<Finding>
 /**
  * An application's detector: a function, or a pattern with the kind to show in the placeholder. Its running time is not

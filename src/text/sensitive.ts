@@ -90,7 +90,7 @@ export function* ips(text: string): Generator<Finding> {
 
 /** Groups of digits with the separators used in phone numbers. */
 const NUMBER = /(?<![\p{L}\p{N}_#$€£.:/-])\+?\(?\d(?:[ ().\u2010-\u2015/-]{0,3}\d){5,22}(?![\p{L}\p{N}_%]|[.:,/-]\d)/gu
-/** Words that introduce a phone number, up to the number. */
+/** Matches one of the words that introduce a phone number, and the text between it and the number. */
 const PHONE_WORDS =
   /\b(?:(?:tele)?phone|telefon|tel|mobile|cell|call|ring|text|sms|whatsapp|signal|fax|handy|reach)\b(?! it\b)[^\n]*$/i
 const DATE = /^\(?(?:\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:\d{4}|\d{2}))\b/
@@ -137,7 +137,7 @@ const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,-]{0,8000}(?:-----END [A-Z0-9 ]{1,40}-----)?/g
 /** The password of `user:password@` in a URL. */
 const URL_PASSWORD = /:\/\/[^\s:/@]{0,64}:([^\s:/@[][^\s:/@]{2,127})@/dg
-/** A word such as "password", followed by its value. */
+/** A word such as "password", followed by a possible value, which `credentials` checks. */
 const NAMED = new RegExp(
   '\\b(?:pass(?:word|wd|phrase|code)|pwd|pw|pin|secret(?:[ _-]?key)?|'
     + '(?:api|access|auth|private|signing)[ _-]?(?:key|token)|'

@@ -3,7 +3,7 @@
 
 /** The mark that `normalised` puts in place of a name. */
 const NAME_MARK = '§'
-/** A name or a word in its place, with the comma before it, if any: ", Mel", ", everyone", " again". */
+/** A name, or a word that may replace one, with the comma before it, if any: ", Mel", ", everyone", " again". */
 const NAME = `(?:,? (?:${NAME_MARK}|my (?:dear|friend|friends)|guys|everyone|everybody|all|there|again|too|man|buddy))`
 const ADVERB = String.raw`(?:(?:so|really|very|such|pretty|just|super|absolutely|totally) )`
 const PRAISE = String.raw`(?:good|great|nice|lovely|wonderful|amazing|awesome|cool|sweet|fantastic|incredible|inspiring|exciting|fun|beautiful|impressive|thoughtful|kind|true|right)`
@@ -34,7 +34,7 @@ const PHRASES = [
 ]
 const SMALL_TALK = new RegExp(String.raw`^(?:${NAME_MARK},? )?(?:${PHRASES.join('|')}|${NAME_MARK})${NAME}{0,2}$`, 'u')
 
-/** Minimum number of letters of a beginning of a name that counts as the name: "Mel" for Melanie. */
+/** Minimum length, in letters, of a beginning of a name that is recognised as the name: "Mel" for Melanie. */
 const NICKNAME_LETTERS = 3
 
 /** Returns the sentence in lower case, with a mark for each of the names and without punctuation at the end. */

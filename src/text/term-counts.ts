@@ -3,7 +3,7 @@
 
 /** The occurrences of requested terms in a list of texts, in one entry for each term that a text contains. */
 export type TermCounts = {
-  /** Index of each text's first entry, followed by the number of all entries. Entries of a text are consecutive. */
+  /** Index of each text's first entry, followed by the total number of entries. Entries of a text are consecutive. */
   starts: Int32Array
   /** The number of each entry's term. */
   terms: Int32Array

@@ -39,7 +39,7 @@ const FILLER = [
   /\bask (?:you|u) (?:a|something|some)\b|\btell you something\b|\bspill the beans\b|\bguess what\b|\bmissed you\b|\bsay (?:hi|hello)\b|\bheads up\b/i,
   /^(?:so |i'm |i’m )?sorry\b(?! to (?:say|tell))|\btake a look\b|^(?:it['’]s )?been a (?:\w+ )?(?:while|day|week|month|minute)\b/i,
 ]
-/** Words at the beginning that lead to the topic. */
+/** Phrases at the beginning of a sentence that precede its topic. */
 const OPENERS = [
   /^(?:so|well|anyway|anyways|also|and|but|or|ok|okay|yeah|yes|yep|no|nope|oh|ah|wow|hmm|um|please|btw|by the way|guess what|you know|i mean|in fact|actually|honestly|sure|of course|absolutely|great news|news|great|right|in the meantime|meanwhile|lately|recently|sorry to (?:say|tell you)(?: this)?(?: but)?)\b[,.!:;–—-]*\s+/i,
   /^since (?:we|our) last (?:\w+),?\s+/i,
@@ -55,10 +55,10 @@ const SUBJECT = new RegExp(
   'i',
 )
 const ARTICLE = new RegExp(String.raw`^${DETERMINER}\s+`, 'i')
-/** The end of a sentence that may be cut, because it only explains or comments. */
+/** A clause at the end of a sentence that is removed, because it only explains or comments. */
 const CLAUSE =
   /\s*(?:[;:…]|\s[–—-]\s|,\s|\s(?:but|because|since|although|though|which|so that|and (?:i|it|we|he|she|they|that)|so (?:i|we|it))\s).*$/i
-/** A function word at the end of a text that was cut. */
+/** A function word at the end of a shortened text. */
 const DANGLING =
   /\s+(?:and|or|but|the|a|an|of|for|to|with|in|on|at|by|from|about|my|our|your|his|her|their|its|is|are|was|were|that|which|as|so|if|when|because|some|very)$/i
 

@@ -10,7 +10,7 @@ type Encoding = typeof import('gpt-tokenizer/encoding/o200k_base')
 
 const require = createRequire(import.meta.url)
 let encoding: Encoding | null = null
-/** Loads the tables when the first text is counted, in 0.2 s, because they take 70 MB of memory. */
+/** Loads the tables, in 0.2 s, when the first text is counted, because they use 70 MB of memory. */
 const loadEncoding = (): Encoding => (encoding ??= require('gpt-tokenizer/encoding/o200k_base') as Encoding)
 
 export type TokenCounter = {
@@ -21,7 +21,7 @@ export type TokenCounter = {
   close(): Promise<void>
 }
 
-/** Maximum UTF-16 units of a text that is counted inline: about 2 ms. */
+/** Maximum UTF-16 units of a text that is counted inline, which takes about 2 ms. */
 const INLINE = 16 * 1024
 
 /**
@@ -36,8 +36,8 @@ const RUNS = new RegExp(`\\S{1,${MAX_RUN_UNITS}}|\\s{1,${MAX_RUN_UNITS}}`, 'gu')
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
 /**
- * The library caches rare words, as slices that keep the whole texts in memory. The cache is cleared after CACHED_UNITS of
- * text and after CACHED_MS, so that it stays small and does not keep erased content.
+ * The library caches rare words, as slices that keep the whole texts in memory. The cache is cleared after CACHED_UNITS
+ * of text and after CACHED_MS, so that it stays small and does not keep erased content.
  */
 const CACHED_UNITS = 4 * 1024 * 1024
 const CACHED_MS = 10_000
@@ -70,8 +70,9 @@ export function countInline(text: string): number {
 const GENERATION = 10_000
 
 /**
- * Caches counts in two generations. When the older one is dropped, recently used entries are in the younger one. The keys
- * are salted hashes, not texts, which could be erased later. Hashing takes a tenth of the time of counting.
+ * Caches counts in two generations. When the older one is dropped, recently used entries are in the younger one. The
+ * keys are salted hashes instead of texts, because a text may be erased later. Hashing takes a tenth of the time of
+ * counting.
  */
 function createCache(count: (text: string) => number): (text: string) => number {
   const salt = randomBytes(16)
@@ -94,8 +95,8 @@ function createCache(count: (text: string) => number): (text: string) => number 
 type Waiting = { resolve(tokens: number): void; reject(error: Error): void }
 
 /**
- * Time without long texts after which the thread ends, ms. It uses 100 MB, and up to 200 MB after many long texts. The
- * next long text waits for a new thread, a quarter of a second.
+ * Time without long texts after which the thread ends, ms. The thread uses 100 MB of memory, and up to 200 MB after
+ * many long texts. Without a thread, the next long text waits 0.25 s for a new one.
  */
 const IDLE_MS = 10_000
 
@@ -103,7 +104,7 @@ const IDLE_MS = 10_000
 type Thread = { worker: Worker; waiting: Map<number, Waiting> }
 
 /**
- * Creates a counter. A long text starts its worker thread, which ends when it is idle.
+ * Creates a counter. A long text starts the worker thread; the thread ends when it is idle.
  * @param idleMs see IDLE_MS
  */
 export function createTokenCounter(idleMs = IDLE_MS): TokenCounter {

@@ -75,8 +75,8 @@ export function terms(text: string): string[] {
 const STEMMED = /^[a-z]{3,}$/
 
 /**
- * Stems by word, because texts repeat words. Cleared when it has STEMS_KEPT entries, and after STEMS_KEPT_MS, because
- * words are content, which must not stay in memory after it was erased.
+ * Cache of stems by word. Cleared when it has STEMS_KEPT entries, and after STEMS_KEPT_MS, because words are content,
+ * which must not stay in memory after it was erased.
  */
 let stems = new Map<string, string>()
 const STEMS_KEPT = 20_000

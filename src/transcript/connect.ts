@@ -1,4 +1,5 @@
-// A transcript on a server's GraphQL API, by fetch alone: works in browsers and Node, without a dependency.
+// Implements Transcript with requests to a server's GraphQL API. Uses only fetch, so that it runs in browsers and Node
+// without dependencies.
 
 import * as documents from './documents.ts'
 import { RequestFailed } from './errors.ts'
@@ -17,13 +18,13 @@ export type ConnectOptions = {
   url: string
   /** API key or JWT. Default: none, for a server without authentication. */
   token?: string
-  /** Actor in whose view the transcript is. Default: the actor of the token, or the server's default. */
+  /** Actor in whose view conversations are read. Default: the actor of the token, or the server's default actor. */
   actor?: string
   /** Tenant, for a server without authentication. Default: the server's default tenant. */
   tenant?: string
   /** Time limit of a request, in seconds. Default: 60. */
   timeoutSeconds?: number
-  /** Default: the global fetch. */
+  /** Function that sends the requests. Default: the global fetch. */
   fetch?: typeof fetch
 }
 
@@ -58,12 +59,12 @@ const turnOf = (wire: WireTurn): StoredTurn => ({
   parts: wire.parts.map(({ __typename, ...part }) => ({ type: PART_TYPES[__typename], ...part }) as StoredPart),
 })
 
-/** Maximum number of turns per request: the default page size, which every server allows unless MAX_PAGE_SIZE is lower. */
+/** Maximum number of turns per request: the default page size, which a server allows unless MAX_PAGE_SIZE is lower. */
 const MAX_TURNS = 50
 
 const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Returns a function that sends a document and returns its data. It throws RequestFailed. */
+/** Returns a function that sends a document and returns the data of the answer, or throws RequestFailed. */
 function requester({ url, token, actor, tenant, timeoutSeconds = 60, fetch: send = fetch }: ConnectOptions) {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (token !== undefined) headers.authorization = `Bearer ${token}`
@@ -102,7 +103,7 @@ function payloadOf<Payload extends object>({ result }: { result: Payload | Failu
 /** Connects to the GraphQL API of a server. Sends nothing until the first call. */
 export function connectTranscript(options: ConnectOptions): Transcript {
   const request = requester(options)
-  // Without a token, the header names the actor, which may be new to the server.
+  // Without a token, the header x-actor names the actor, who may be unknown to the server.
   const own = options.token === undefined ? undefined : options.actor
   const acting = (as: string | undefined) => ((as ?? own) === undefined ? {} : { as: as ?? own })
   const find = async (variables: { id: string } | { key: string }) => {
@@ -111,7 +112,7 @@ export function connectTranscript(options: ConnectOptions): Transcript {
       const { conversation } = await request<Found>(documents.FIND_CONVERSATION, { ...variables, ...acting(undefined) })
       return conversation && conversationOf(conversation)
     } catch (error) {
-      // An actor that the server does not know sees nothing yet.
+      // An actor who is unknown to the server sees no conversation.
       if (error instanceof RequestFailed && error.code === 'UNKNOWN_ACTOR') return null
       throw error
     }

@@ -1,4 +1,4 @@
-// Compares stored values, and merges messages that are written again. Pure.
+// Compares stored values, removes repeated messages, and sorts messages by time. Pure.
 
 import { IdConflict } from './errors.ts'
 
@@ -13,7 +13,7 @@ const canonical = (value: unknown): string =>
 /** Whether two values have the same JSON. */
 export const isSame = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
 
-/** Returns the messages without repetitions. @throws IdConflict if two of them have one id and different content */
+/** Returns the messages without repetitions. @throws IdConflict if two with the same id have different content */
 export function withoutRepetitions<Message extends { id: string }>(messages: readonly Message[]): Message[] {
   const byId = new Map<string, Message>()
   for (const message of messages) {
@@ -24,6 +24,6 @@ export function withoutRepetitions<Message extends { id: string }>(messages: rea
   return [...byId.values()]
 }
 
-/** Returns the messages in ascending time order; those of one time stay in the given order. */
+/** Returns the messages in ascending time order; messages with the same time keep the given order. */
 export const inTimeOrder = <Message>(messages: readonly Message[], timeOf: (message: Message) => Date): Message[] =>
   messages.toSorted((a, b) => timeOf(a).getTime() - timeOf(b).getTime())

@@ -1,5 +1,5 @@
-// The data that the stores of both documents add to a turn, so that a message is read as it was written: its id and its
-// time in the metadata, and content without text in a data part. Pure.
+// Stores a message in a turn so that it is read as it was written: its id and time are in the turn's metadata, and
+// blank content is in a data part. Used by the conversation stores of documents 002 and 003. Pure.
 
 import { codeOf, ConversationNotFound, IdConflict } from './errors.ts'
 import type { GivenPart, StoredTurn } from './transcript.ts'
@@ -16,11 +16,11 @@ export const metadataOf = (
 export type MessageHead = {
   id: string
   createdAt: Date
-  /** Undefined if the message has none. */
+  /** The metadata of the message; undefined if it has none. */
   metadata: Record<string, unknown> | undefined
 }
 
-/** Returns the id, time and metadata of the message of a turn. A turn that no store wrote has its own. */
+/** Returns the id, time and metadata of the message of a turn; for a turn that no store wrote, those of the turn. */
 export function headOf(turn: StoredTurn): MessageHead {
   const { [KEY]: given, ...metadata } = turn.metadata
   const { id, createdAt } = (given ?? {}) as { id?: string; createdAt?: string }
@@ -31,17 +31,17 @@ export function headOf(turn: StoredTurn): MessageHead {
   }
 }
 
-/** Returns the content of a message with blank texts only, which no turn may have, as a data part. */
+/** Returns a data part with the content of a message whose texts are all blank, because a turn must not be blank. */
 export const blankPart = (texts: readonly string[]): GivenPart => ({ data: { type: 'blank', texts } })
 
-/** Returns the texts of a part that blankPart made; null for any other data. */
+/** Returns the texts of a part that blankPart created; null for any other data. */
 export function textsOfBlank(data: unknown): string[] | null {
   const { type, texts } = (data ?? {}) as { type?: unknown; texts?: unknown }
   return type === 'blank' && Array.isArray(texts) ? (texts as string[]) : null
 }
 
 /**
- * Runs a write of messages, and converts the errors of the server.
+ * Runs `write`, and converts its errors to those of the conversation stores.
  * @throws ConversationNotFound @throws IdConflict, or the server's error
  */
 export async function writing(
@@ -55,7 +55,7 @@ export async function writing(
     const code = codeOf(error)
     if (code === 'NOT_FOUND') throw new ConversationNotFound(conversationId)
     if (code !== 'CONFLICT') throw error
-    // The server names the key of the first conflict at the start of its message.
+    // The message of the server starts with the first clientId that conflicts.
     const named = /^clientId ("(?:[^"\\]|\\.)*")/.exec((error as Error).message)?.[1]
     const id = named === undefined ? ids.messages[0] : (JSON.parse(named) as string)
     throw new IdConflict(id === ids.turn ? 'turn' : 'message', id ?? '')

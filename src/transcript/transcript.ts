@@ -4,7 +4,7 @@
 
 export type TurnRole = 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'
 
-/** A part of a turn to write: an object with one field, which names its type. */
+/** A part of a turn to write: an object with one field. The name of the field is the type of the part. */
 export type GivenPart =
   | { text: string }
   | { toolCall: { callId: string; name: string; arguments: unknown } }
@@ -91,11 +91,11 @@ export type ConversationQuery = {
 
 export type ConversationPage = { conversations: StoredConversation[]; after: string | null }
 
-/** `as` of a call is the actor that acts; it defaults to the viewer of the transcript. */
+/** The parameter `as` is the actor for whom a method acts. It defaults to the viewer of the transcript. */
 export interface Transcript {
-  /** The actor in whose view the transcript is; null if the server's credential determines it. */
+  /** The viewer: the actor in whose view conversations are read; null if the client's credential determines it. */
   readonly actor: string | null
-  /** Creates a conversation owned by `as`; returns the existing one if the viewer sees one with the key. */
+  /** Creates a conversation owned by `as`; returns the existing one if the viewer sees a conversation with the key. */
   createConversation(
     input: GivenConversation,
     as?: string,
@@ -121,7 +121,7 @@ export const PAGE_TURNS = 200
 
 const STATES = new Set(['COMMITTED', 'ABORTED'])
 
-/** Returns the pages of a transcript, newest first. Leaves out turns that are still streamed or were erased. */
+/** Returns the pages of a transcript, newest first. Leaves out open turns and erased turns. */
 export async function* pagesBackwards(
   transcript: Transcript,
   id: string,

@@ -90,12 +90,7 @@ export async function retention({ services, progress }: Bench): Promise<Report> 
         title: `retention: ${CONVERSATIONS.toLocaleString('en-US')} expired conversations of ${TURNS} turns, Postgres`,
         figures: [
           { label: 'longest stall of the event loop', ours: delays.max / 1e6, theirs: MAX_STALL_MS, ...stall },
-          {
-            label: 'append, p99',
-            ours: sorted[Math.floor(sorted.length * 0.99)]!,
-            theirs: MAX_STALL_MS,
-            ...stall,
-          },
+          { label: 'append, p99', ours: sorted[Math.floor(sorted.length * 0.99)]!, theirs: MAX_STALL_MS, ...stall },
         ],
         notes: [
           `Longest stall without deletions: ${Math.round(idleStall)} ms in ${BASELINE_MS / 1000} s.`,

@@ -2,7 +2,7 @@
 // independence of tenants.
 
 import { describe, expect, it } from 'vitest'
-import { createTenantGate, MAX_WAITING } from '../../src/domain/tenant-gate.ts'
+import { createTenantGate, createTenantGates, MAX_WAITING } from '../../src/domain/tenant-gate.ts'
 import { ServerBusy } from '../../src/errors.ts'
 
 /** Creates work that ends when the test calls `end` with its name. */
@@ -78,6 +78,17 @@ describe('the work of a tenant', () => {
     void gate.run('other', work.start('c'))
     await settled()
     expect(work.started()).toEqual(['a', 'c'])
+  })
+
+  it.each([
+    ['three of four connections for reads while no other tenant is active', false, ['a', 'b', 'c']],
+    ['two of four connections for reads beside other tenants', true, ['a', 'b']],
+  ])('uses %s', async (_, hasOthers, started) => {
+    const { reads } = createTenantGates(4, { hasOthers: () => hasOthers, note() {} })
+    const work = createWork()
+    for (const name of ['a', 'b', 'c', 'd']) void reads.run('acme', work.start(name))
+    await settled()
+    expect(work.started()).toEqual(started)
   })
 
   it('rejects with its error if it fails, and the next work starts', async () => {

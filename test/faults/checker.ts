@@ -63,9 +63,7 @@ const acknowledgedIsStored: Rule = ({ appends, streams, journals }) =>
 /** R1: the journal is dense, and no turn is stored twice. */
 const journalIsDense: Rule = ({ journals }) =>
   [...journals].flatMap(([conversation, entries]) => {
-    const holes = entries
-      .filter(({ seq }, at) => seq !== at + 1)
-      .map(({ seq }) => `${conversation}: gap before ${seq}`)
+    const holes = entries.filter(({ seq }, at) => seq !== at + 1).map(({ seq }) => `${conversation}: gap before ${seq}`)
     const created = new Set<string>()
     const repeated = entries
       .filter(({ kind, actor, clientId, text }) => {
@@ -211,7 +209,9 @@ const viewsAreKept: Rule = (known) =>
 /** R8: a turn that was seen still exists at the end; the text of a streaming turn has only grown. */
 const nothingDisappears: Rule = (known) =>
   seenTurns(known, ({ viewer, turnId, text }) =>
-    known.turns.get(turnId)?.text?.startsWith(text) ? [] : [`${turnId}, which ${viewer} saw, is missing or has changed`],
+    known.turns.get(turnId)?.text?.startsWith(text)
+      ? []
+      : [`${turnId}, which ${viewer} saw, is missing or has changed`],
   )
 
 /** R9: a streaming turn ends, keeps its acknowledged text, and is complete if its commit was acknowledged. */
@@ -221,7 +221,8 @@ const streamsEnd: Rule = ({ streams, turns }) => [
     .filter(({ outcome, turnId }) => outcome === 'ok' && turns.has(turnId!))
     .flatMap(({ turnId, acknowledged, end, text: sent }) => {
       const { text, status } = turns.get(turnId!)!
-      if (text!.length < acknowledged) return [`${turnId} lost text: ${text!.length} of ${acknowledged} UTF-16 units are stored`]
+      if (text!.length < acknowledged)
+        return [`${turnId} lost text: ${text!.length} of ${acknowledged} UTF-16 units are stored`]
       if (end === 'committed' && status !== 'COMMITTED') return [`${turnId} was committed, but is ${status}`]
       return end === 'committed' && text !== sent ? [`${turnId} was committed without all of its text`] : []
     }),

@@ -22,6 +22,8 @@ const WRITER_TOKEN = 'a writer token of this test'
 const HEADERS = { 'x-tenant': TENANT, 'x-actor': 'ann' }
 /** Maximum time until every trace is deleted, ms. */
 const GONE_MS = 90_000
+/** Interval of the searches of the memory, ms. One search takes 10 s of processor time. */
+const SEARCH_MS = 15_000
 
 async function run(server: DrivenServer, field: string, input: object, selection: string, as = 'ann'): Promise<Body> {
   const type = `${field[0]!.toUpperCase()}${field.slice(1)}`
@@ -262,7 +264,7 @@ describe.skipIf(!isLong || !postgres)(
       // The key must be found, which shows that the search works.
       const found = async () => Object.entries(await inspector.search([...ALL, INTEGRITY_KEY]))
       await expect
-        .poll(found, { timeout: GONE_MS, interval: 1_000 })
+        .poll(found, { timeout: GONE_MS, interval: SEARCH_MS })
         .toEqual([[INTEGRITY_KEY, expect.arrayContaining([expect.any(String)])]])
     })
 

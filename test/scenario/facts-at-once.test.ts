@@ -12,11 +12,11 @@ import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { Conflict, InvalidInput, NotFound } from '../../src/errors.ts'
 import { countUserTurns } from '../../src/store/sql/background/count-user-turns.ts'
 import { backends } from '../support/backend.ts'
-import { isLong } from '../support/long.ts'
+import { isExhaustive, isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
 
 /** Number of calls per caller. */
-const CALLS = isLong ? 200 : 20
+const CALLS = isExhaustive ? 200 : isLong ? 80 : 20
 /** Number of concurrent callers. */
 const CALLERS = 10
 const USERS = ['ada', 'bob']

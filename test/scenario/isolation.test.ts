@@ -196,10 +196,10 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
   const covered = new Set<string>()
   /** Number of calls, which makes the texts unique, because some must be, such as the names of keys. */
   let calls = 0
-  // Without LONG, the actor of another tenant also uses WebSocket, and the outsider Server-Sent Events.
+  // Without LONG, the outsider does not use Server-Sent Events, because an accepted subscription is read for a while.
   const cases = Object.keys(strangers)
     .flatMap((stranger, n) => Object.keys(transports).map((transport, m) => [stranger, transport, n, m] as const))
-    .filter(([, , n, m]) => isLong || m === 0 || m === n + 1)
+    .filter(([, , n, m]) => isLong || m === 0 || (n === 0 && m === 1))
   it.each(cases)('answers %s over %s as if the objects did not exist', async (stranger, transport) => {
     const headers = strangers[stranger]!
     const send = transports[transport]!

@@ -110,7 +110,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
       expect(rejected.status).toBe(503)
       expect(rejected.head).toContain('retry-after: 1')
       expect(JSON.parse(rejected.body).errors[0]).toEqual({
-        message: `The requests from your address that are in progress would exceed ${ADDRESS_BODY_BYTES} bytes. Try again later.`,
+        message: `The bodies of the requests in progress from your address would exceed ${ADDRESS_BODY_BYTES} bytes. Try again later.`,
         extensions: { code: 'SERVER_BUSY' },
       })
     })

@@ -38,6 +38,21 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     expect(journal).toMatchObject({ tokenCount: 2n ** 40n })
   })
 
+  it('compresses long texts by lz4 if Postgres can', async () => {
+    const { rows } = await sql(opened.pool).query<{ current: string; available: string[] }>(
+      `SELECT setting AS current, enumvals AS available FROM pg_settings WHERE name = 'default_toast_compression'`,
+    )
+    const { current, available } = rows[0]!
+    expect(current).toBe(available.includes('lz4') ? 'lz4' : 'pglz')
+    const [id, text] = [randomUUID(), 'long text '.repeat(1_000)]
+    await opened.db.of(SYSTEM).conversation.create({ data: { id, tenant: 'acme', owner: 'ann', systemPrompt: text } })
+    const stored = await sql(opened.pool).query(
+      'SELECT pg_column_compression(system_prompt) AS method, system_prompt AS text FROM conversation WHERE id = $1',
+      [id],
+    )
+    expect(stored.rows).toEqual([{ method: current, text }])
+  })
+
   it('resets each new connection', async () => {
     const prepared = { name: 'answer', text: 'SELECT 42 AS answer' }
     for (let i = 0; i < 2; i++) {

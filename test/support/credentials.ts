@@ -25,7 +25,8 @@ async function overHttp(url: string, method: string, headers: Headers): Promise<
   const { data, errors } = JSON.parse(/\{.*\}/.exec(text)![0])
   const status = response.statusCode!
   if (!errors) return { status, ...data.viewer }
-  if (status === 401 && !response.headers['www-authenticate']?.startsWith('Bearer ')) throw new Error('WWW-Authenticate is missing')
+  if (status === 401 && !response.headers['www-authenticate']?.startsWith('Bearer '))
+    throw new Error('WWW-Authenticate is missing')
   return { status, code: errors[0].extensions.code }
 }
 

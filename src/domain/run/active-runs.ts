@@ -1,25 +1,25 @@
-// The runs that this process executes. Only their number is bounded here; what each keeps in memory is bounded by the
-// budget of its context and by the size of a turn.
+// Keeps the runs that this process executes, and limits their number. The token budget of the context and the maximum
+// size of a turn limit the memory that each run uses.
 
 import { LimitReached } from '../../errors.ts'
 
 /** Maximum number of runs that one process executes at a time. */
 export const MAX_ACTIVE_RUNS = 256
 
-/** Why a run is stopped from outside. */
+/** Reasons to stop a run that has not ended: cancelRun, or the shutdown of the process. */
 export type StopReason = 'CANCELLED' | 'SHUTDOWN'
 
 export type ActiveRuns = {
   readonly size: number
   /** @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs, or is shutting down */
-  requireRoom(): void
+  requireCapacity(): void
   /** Executes a run. `work` never rejects; its signal aborts with a StopReason. */
   start(runId: string, work: (signal: AbortSignal) => Promise<void>): void
   /** Stops the run, and resolves when it has stopped. Resolves at once if this process does not execute it. */
   stop(runId: string, reason: StopReason): Promise<void>
   /** Resolves when the run has stopped; false if this process does not execute it. */
   wait(runId: string): Promise<boolean>
-  /** Stops all runs. Later runs are refused. */
+  /** Stops all runs. Afterwards, requireCapacity throws. */
   close(): Promise<void>
 }
 
@@ -30,8 +30,8 @@ export function createActiveRuns(): ActiveRuns {
     get size() {
       return active.size
     },
-    requireRoom() {
-      if (isClosed) throw new LimitReached('The server is shutting down. Try again on another one.', 0)
+    requireCapacity() {
+      if (isClosed) throw new LimitReached('The server is shutting down. Send the request to another server.', 0)
       if (active.size >= MAX_ACTIVE_RUNS) {
         throw new LimitReached(
           `This process executes ${MAX_ACTIVE_RUNS} runs, the maximum. Try again later.`,

@@ -1,4 +1,5 @@
-// What the server does next about a wake-up, by the run of its last attempt. Pure.
+// Determines the server's next step for a wake-up (a turn that the server's agent must answer) from the run of the last
+// attempt. Pure.
 
 import type { RunState, WakeUpDrop } from '../../store/generated/enums.ts'
 import type { RunErrorCode } from './failure.ts'
@@ -6,7 +7,7 @@ import type { RunErrorCode } from './failure.ts'
 /** Maximum number of runs for one wake-up. */
 export const MAX_ANSWER_RUNS = 8
 
-/** Failures that would occur again. */
+/** Codes of failures that another run would repeat. */
 const FINAL: ReadonlySet<string> = new Set<RunErrorCode>([
   'AGENT_LEFT',
   'BUDGET_TOO_SMALL',
@@ -15,10 +16,10 @@ const FINAL: ReadonlySet<string> = new Set<RunErrorCode>([
   'TOO_MANY_ROUNDS',
 ])
 
-/** `start`: run the agent. `wait`: the run has not ended. `end`: the agent has answered. */
+/** `start`: run the agent. `wait`: the run has not ended. `end`: the agent has answered. `drop`: stop the attempts. */
 export type AnswerStep = { do: 'start' } | { do: 'wait' } | { do: 'end' } | { do: 'drop'; reason: WakeUpDrop }
 
-/** Returns the next step. `run` is null if the last attempt has started none. */
+/** Returns the next step. `run` is the run of the last attempt; null if no attempt was made, or it started no run. */
 export function answerStep(
   attempts: number,
   run: { state: RunState; errorCode: string | null } | null,

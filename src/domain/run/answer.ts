@@ -1,6 +1,6 @@
-// Runs the agents of the server that turns wake up: one run for each wake-up, oldest turn first, and another one after a
-// failure. The clientId of a run names the turn and the attempt, so no attempt runs twice, and the agent claims the turn,
-// so that agents elsewhere do not answer it too. The reply itself ends the wake-up, in the transaction that commits it
+// Answers wake-ups: runs the server's agent for each turn that woke it up, oldest turn first, and again after a
+// failure. The clientId of a run names the turn and the attempt, so no attempt runs twice. The agent claims the turn,
+// so that no agent outside the server answers it too. The transaction that commits the reply ends the wake-up
 // (prisma/functions/wake_up_participants.sql).
 
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
@@ -19,10 +19,10 @@ import type { RunDeps } from './deps.ts'
 import { holdClaim } from './hold-claim.ts'
 import { runTurn } from './start.ts'
 
-/** The agent of a conversation. */
+/** An agent in a conversation. */
 export type AgentOf = { tenant: string; conversationId: string; actor: string }
 
-/** Bounds of the attempts to answer one wake-up. `delayMs` follows the first failure; it doubles with each further one. */
+/** Limits for one wake-up. `delayMs` is the backoff after the first failure; it doubles after each further one. */
 export type AnswerLimits = { attempts: number; delayMs: number }
 const LIMITS: AnswerLimits = { attempts: MAX_ANSWER_RUNS, delayMs: RETRY_MS }
 
@@ -32,9 +32,9 @@ const GRACE_MS = 60_000
 const BUSY_MS = 1_000
 
 /**
- * Answers the agent's due wake-up with the lowest position. Returns false if none is due, or another process has begun
- * to answer it.
- * @throws JobFailed if the agent has failed and is to be run again, later
+ * Answers the agent's due wake-up whose turn has the lowest position. Returns false if no wake-up is due, its run has
+ * not ended, another process has begun the attempt, or the run could not start.
+ * @throws JobFailed if the attempt failed and the job must run again later
  */
 export async function answerNext(
   deps: RunDeps,
@@ -52,7 +52,7 @@ export async function answerNext(
     if (await dropWakeUp(deps.db, tenant, attempt, step.reason)) {
       deps.log.warn(
         { ...agent, turnId, attempts, runId: run?.id, code: run?.errorCode },
-        'an agent does not answer a turn',
+        'dropped a wake-up without an answer',
       )
     }
     return true
@@ -71,7 +71,7 @@ export async function answerNext(
   return ended !== null
 }
 
-/** Runs the agent until it has answered, waits or fails. Rejects when the process stops, which then ends the run. */
+/** Runs the agent until it has answered, waits or fails. Rejects when `stop` aborts; the shutdown then ends the run. */
 async function runAgent(
   deps: RunDeps,
   { tenant, conversationId, actor }: AgentOf,
@@ -105,13 +105,14 @@ async function runAgent(
   }
 }
 
-/** Whether the same call would be refused again: the settings of the agent or its conversation must change first. */
+/** Whether every attempt is refused until the settings of the agent or its conversation change. */
 const isFinal = (error: unknown): boolean =>
   error instanceof InvalidInput || error instanceof NotFound || error instanceof NotAllowed
 
 /**
- * Handles an attempt whose run did not start. Returns null if nothing is left to do now.
- * @throws the error, or JobFailed, if the agent is to be run again later
+ * Handles an attempt whose run did not start. Returns null if the wake-up is dropped, or is due again after another run
+ * or claim has ended.
+ * @throws the error, or JobFailed, if the job must run again later
  */
 async function handleRefusal(
   deps: RunDeps,
@@ -122,10 +123,10 @@ async function handleRefusal(
 ): Promise<null> {
   if (isFinal(error) || (error instanceof QuotaExceeded && attempt.attempts + 1 >= attempts)) {
     await dropWakeUp(deps.db, tenant, attempt, 'AGENT_FAILED')
-    deps.log.warn({ err: error, tenant, ...attempt }, 'an agent cannot answer a turn')
+    deps.log.warn({ err: error, tenant, ...attempt }, 'dropped a wake-up: the run of its agent was refused')
     return null
   }
-  // The agent is running, or a claim excludes the agent: the end of either makes the wake-up due again.
+  // The agent is already running, or another claim excludes its claim. The end of either makes the wake-up due again.
   if (error instanceof Conflict) {
     await postponeAttempt(deps.db, tenant, attempt, 0, false)
     return null

@@ -1,5 +1,5 @@
-// The state machine of an approval. Pure; the statements that change an approval apply it under the conversation's
-// lock. APPROVED covers a decision with edited arguments: the arguments, not the state, say that they were edited.
+// The state machine of an approval. Pure; the transactions that change an approval apply it under the conversation's
+// lock. A call that was approved with edited arguments is APPROVED, too; `editedArguments` contains them.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { ApprovalState } from '../../store/generated/enums.ts'
@@ -7,7 +7,7 @@ import type { ApprovalState } from '../../store/generated/enums.ts'
 /** A decision about a tool call. `arguments` replace those of the call; null keeps them. */
 export type Decision = { by: string; approve: boolean; arguments: unknown; reason: string | null }
 
-/** The stored decision of an approval. */
+/** The fields of an approval that determine its transitions. */
 export type Decided = {
   state: ApprovalState
   expiresAt: Date
@@ -25,8 +25,8 @@ export type ApprovalEvent =
 
 /**
  * `repeated`: the event has happened before, so nothing changes. `refused`: the event is not possible, because a
- * different decision was made before (DECIDED), because the approval is EXPIRED or CANCELLED, or because it is not due
- * to expire yet (PENDING).
+ * different decision was made before (DECIDED), because the approval is EXPIRED or CANCELLED, or because its time limit
+ * has not passed yet (PENDING).
  */
 export type ApprovalStep =
   | { outcome: 'changed'; next: ApprovalState }

@@ -1,5 +1,5 @@
-// Reads approvals: tool calls of runs that wait for a decision, and the decisions. A viewer sees an approval if and only
-// if the viewer sees the turn with the call.
+// Reads approvals. An approval is a pending or final decision about a tool call of a run. A viewer sees an approval if
+// and only if the viewer sees the turn with the call.
 
 import { z } from 'zod'
 import { ApprovalState } from '../../store/generated/enums.ts'
@@ -81,8 +81,8 @@ export async function getApprovalPage(
 }
 
 /**
- * Returns a page of each run's approvals that the viewer sees, in the order of their requests, by run id. A run without
- * approvals gets an empty page.
+ * Returns a page of the approvals of each run that the viewer sees, oldest request first, by run id. The page of a run
+ * without approvals is empty.
  * @throws InvalidInput
  */
 export async function getApprovalPages(

@@ -1,17 +1,17 @@
-// Checks the arguments of tool calls against their JSON Schemas. Both come from outside: a schema may contain a slow
-// pattern, or references that multiply. So a check that takes too long is stopped.
+// Checks the arguments of tool calls against their JSON Schemas. Both are untrusted input: a schema may contain a slow
+// regular expression, or references whose number grows exponentially. So each check has a time limit.
 
 import { createContext, runInContext } from 'node:vm'
 import { Validator, type Schema } from '@cfworker/json-schema'
 
 /** Time limit of one check, ms. */
 const CHECK_MS = 500
-/** Maximum length of a problem, in characters. */
+/** Maximum length of a problem, in UTF-16 units. */
 const MAX_PROBLEM = 500
 
 const sandbox = createContext({ work: null as unknown })
 
-/** Runs synchronous work; throws after CHECK_MS. The sandbox only serves as a timer: V8 stops the work itself. */
+/** Runs synchronous work; throws after CHECK_MS. Only the time limit of the sandbox is used: V8 interrupts the work. */
 function limited<T>(work: () => T): T {
   sandbox.work = work
   try {
@@ -21,7 +21,7 @@ function limited<T>(work: () => T): T {
   }
 }
 
-/** Returns why the value does not match the schema, for the model; null if it matches. */
+/** Returns the reason that the value does not match the schema, as a text for the model; null if the value matches. */
 export function problemOf(schema: Record<string, unknown>, value: unknown): string | null {
   const draft = typeof schema.$schema === 'string' && /draft-0?[47]/.test(schema.$schema) ? '7' : '2020-12'
   try {

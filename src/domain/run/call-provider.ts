@@ -1,5 +1,5 @@
-// Makes one call of a provider: streams its text, and repeats a call that fails temporarily, with growing pauses, but
-// only until the first part of the reply has arrived.
+// Makes one call of a provider and streams the text of the reply. Retries a call that fails temporarily, with
+// exponential backoff, unless a part of the reply has already arrived.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import {
@@ -15,16 +15,16 @@ import {
 
 /** Maximum number of attempts of one call. */
 export const MAX_CALL_ATTEMPTS = 4
-/** Pause before the second attempt, ms, ±25 %; doubled before each further one. A provider may ask for more. */
+/** Pause before the second attempt, ms, ±25 %; doubles before each further one. A provider may request a longer one. */
 const PAUSE_MS = 500
-/** Maximum pause that a provider may ask for, ms. If it asks for more, the call fails. */
+/** Maximum pause that a provider may request, ms. If it requests a longer one, the call fails. */
 const MAX_PAUSE_MS = 30_000
 
 export type CallOptions = {
   /** Milliseconds without an event after which the call fails. */
   stallMs: number
   signal: AbortSignal
-  /** Gets the text of the reply, in order. The next event is read when it resolves. */
+  /** Receives the text of the reply, in order. The next event is read after the promise has resolved. */
   onText(text: string): Promise<void>
   /** Called before each attempt, with its number from 1. */
   onAttempt(attempt: number): void
@@ -77,7 +77,7 @@ async function readStream(
   try {
     for (;;) {
       const { done, value } = await race(iterator.next())
-      if (done) throw new ProviderCallFailed('CUT_OFF', 'The reply of the provider broke off before its end.', true)
+      if (done) throw new ProviderCallFailed('CUT_OFF', 'The reply of the provider ended before it was complete.', true)
       if (value.type === 'done') return value.result
       progress.hasBegun = true
       if (value.type === 'tool-call') progress.calls.push(value.toolCall)
@@ -88,7 +88,7 @@ async function readStream(
       }
     }
   } finally {
-    // A reader that stops early ends the call. The provider need not answer for that.
+    // Leaving the loop early cancels the stream. Do not wait for the provider to confirm it.
     iterator.return?.().catch(() => {})
   }
 }
@@ -128,14 +128,14 @@ async function attempt(
   }
 }
 
-/** Failures of a call that the provider had begun to answer. */
+/** Codes of failures after the provider has begun to answer. */
 const ACCEPTED: ReadonlySet<ProviderFailureCode> = new Set(['BAD_REPLY', 'CUT_OFF', 'REPLY_TOO_LARGE', 'STALLED'])
 
-/** Whether the error says that the provider has not accepted the call, so that it has counted no tokens. */
+/** Whether the error means that the provider has not accepted the call, and so has charged no tokens. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof CallFailed && !(error instanceof ProviderCallFailed && ACCEPTED.has(error.code))
 
-/** Returns the pause before the next attempt, ms; null if the call must not be repeated. Pure. */
+/** Returns the pause before the given attempt, ms; null if the call must not be retried. Pure. */
 export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean): number | null {
   if (hasBegun || attempt > MAX_CALL_ATTEMPTS || !(error instanceof CallFailed) || !error.retryable) return null
   const { code, retryAfterMs } =
@@ -161,7 +161,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Makes the call.
+ * Returns the reply to the call, after at most MAX_CALL_ATTEMPTS attempts.
  * @throws CallFailed @throws the error of `onText` @throws the signal's reason after an abort
  */
 export async function callProvider(

@@ -1,4 +1,4 @@
-// cancelRun: ends a run immediately, also if another process executes it. The reply keeps the text written so far.
+// cancelRun: ends a run immediately, even if another process executes it. The reply keeps the text written so far.
 
 import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
@@ -15,10 +15,10 @@ const cancelRunInput = z.object({ runId: id('run') })
 export type CancelRunInput = z.input<typeof cancelRunInput>
 
 /**
- * Cancels a run that is running or waits, aborts the reply that it writes, and returns it. A cancelled run is returned
- * as it is.
- * @throws InvalidInput @throws NotFound @throws NotAllowed by rights.ts
- * @throws Conflict if the run has ended otherwise
+ * Cancels a run that is running or waiting, aborts its open reply, and returns the run. Returns a run that is already
+ * cancelled unchanged.
+ * @throws InvalidInput @throws NotFound @throws NotAllowed without a right that rights.ts requires
+ * @throws Conflict if the run is COMPLETED or FAILED
  */
 export async function cancelRun(deps: RunDeps, viewer: Viewer, input: CancelRunInput): Promise<Run> {
   authorize(viewer, 'cancelRun')
@@ -30,12 +30,12 @@ export async function cancelRun(deps: RunDeps, viewer: Viewer, input: CancelRunI
   const changed = await changeRun(deps, run, { event: 'cancel', heldBy: null })
   if (changed.outcome === 'missing') throw new NotFound('run', runId)
   if (changed.outcome === 'refused') {
-    throw new Conflict(`Run ${runId} is ${changed.run.state}, so it cannot be cancelled any more.`)
+    throw new Conflict(`Run ${runId} is ${changed.run.state}, so it can no longer be cancelled.`)
   }
   if (changed.outcome === 'changed') {
     await deps.runs.stop(runId, 'CANCELLED')
     const { turnId } = await requireRun(deps, trusted(viewer), runId)
-    // Another process may execute the run; it stops when its next delta is refused, or earlier.
+    // If another process executes the run, that process stops it, at the latest when its next delta is refused.
     if (turnId !== null) await abortOwnTurn(deps, run.tenant, turnId, 'The run was cancelled.')
   }
   return toRun(await requireRun(deps, trusted(viewer), runId))

@@ -30,27 +30,27 @@ export type RunChanging = {
   event: RunEvent
   /** Changes the run only in this state; in any state if absent. */
   from?: RunState
-  /** Changes the run only while this process holds it; null for any. */
+  /** Changes the run only if this is its holder, a random id of one execution of the run; null for any holder. */
   heldBy: string | null
-  /** For `continue`: the process that executes it from now on, and its lease in ms. */
+  /** For `continue`: the new holder, and the duration of its lease, ms. */
   hold?: { holder: string; leaseMs: number }
-  /** For `fail`. */
+  /** For `fail`: the failure to store. */
   failure?: RunFailure
-  /** Does more in the same transaction. */
+  /** Additional writes in the same transaction. */
   also?: (tx: Tx, run: RunRow) => Promise<void>
 }
 
 export type RunChanged = { outcome: 'changed' | 'repeated' | 'refused'; run: RunRow } | { outcome: 'missing' }
 
-/** Milliseconds after which the sweep ends a run in the new state, unless it changes or is renewed; null for no limit. */
+/** Returns the lease of the run in its new state, ms; null for none. The sweep ends a run whose lease has expired. */
 function leaseAfter({ event, hold }: RunChanging): number | null {
   if (event === 'await-tools') return WAIT_MS
   return hold?.leaseMs ?? null
 }
 
 /**
- * Applies the event to the run. `missing`: the run has not started, it or its conversation was deleted, or another
- * process holds it.
+ * Applies the event to the run. `missing`: the run has not started, the run or its conversation was deleted, or the run
+ * has another holder than `heldBy`.
  * @throws Conflict if another run of the agent is RUNNING
  */
 export async function changeRun(
@@ -67,7 +67,7 @@ export async function changeRun(
     const result = step(run.state, event)
     if (result.outcome !== 'changed') return { outcome: result.outcome, run }
     const { next } = result
-    if (next === 'RUNNING') await requireNoRival(tx, run)
+    if (next === 'RUNNING') await requireNotRunning(tx, run)
     await writeRunState(tx, id, {
       state: next,
       holder: hold?.holder ?? null,
@@ -92,7 +92,7 @@ export const alreadyRunning = (actor: string, runId: string | null) =>
       + 'Wait until that run ends, or cancel it.',
   )
 
-async function requireNoRival(tx: Tx, { conversationId, actor }: RunRow): Promise<void> {
-  const rival = await tx.run.findFirst({ where: { conversationId, actor, state: 'RUNNING' }, select: { id: true } })
-  if (rival) throw alreadyRunning(actor, rival.id)
+async function requireNotRunning(tx: Tx, { conversationId, actor }: RunRow): Promise<void> {
+  const other = await tx.run.findFirst({ where: { conversationId, actor, state: 'RUNNING' }, select: { id: true } })
+  if (other) throw alreadyRunning(actor, other.id)
 }

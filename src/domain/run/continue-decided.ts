@@ -1,5 +1,5 @@
-// Continues the runs of a conversation that waited for approval, once all their tool calls are decided. Run by
-// background work, so a decision is followed also after a restart, and in another process than the one that took it.
+// Continues the runs of a conversation that waited for approval, after the last decision about their tool calls. A job
+// calls it, so that a run continues even if the process that stored the decision has stopped.
 
 import { readDecidedRuns } from '../../store/sql/run/read-decided-runs.ts'
 import { Conflict, NotFound } from '../../errors.ts'
@@ -7,8 +7,8 @@ import type { RunDeps } from './deps.ts'
 import { continueRun } from './start.ts'
 
 /**
- * Starts to execute the runs in this process, and returns their number. Skips a run that another process continues, and
- * one whose agent is running in the conversation: the end of that run makes it due again.
+ * Continues the runs in this process, and returns their number. Skips a run that another process continues. Skips a run
+ * while its agent executes another run in the conversation; the end of that run makes the skipped one due again.
  * @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs
  */
 export async function continueDecidedRuns(deps: RunDeps, tenant: string, conversationId: string): Promise<number> {

@@ -1,4 +1,4 @@
-// Reads the reply whose tool calls waited for decisions, with the decisions.
+// Reads the newest reply of a run, its tool calls without a result, and the decisions about them.
 
 import { readOpenCalls } from '../../store/sql/run/provider-calls.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
@@ -13,13 +13,13 @@ type DecidedReply = {
   turn: Turn
   /** The calls without a result, in their order. */
   calls: readonly ProviderToolCall[]
-  /** By the id of the call. Empty if no approval was requested. */
+  /** The decisions by call id. Empty if no approval was requested. */
   decisions: ReadonlyMap<string, CallDecision>
 }
 
 /**
  * Returns the newest reply of the run.
- * @throws RunFailure if the content of the reply is gone
+ * @throws RunFailure if the reply was erased, its content was removed, or it was not committed
  */
 export async function readDecidedReply(
   deps: Platform,

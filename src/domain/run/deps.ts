@@ -1,4 +1,4 @@
-// The dependencies of runs: those of turns, streaming turns and contexts, with the tools of the server.
+// The dependencies of runs: the dependencies of turns, streaming turns and contexts, the server's tools, and limits.
 
 import type { ContextDeps } from '../context/deps.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
@@ -10,7 +10,7 @@ import type { Tools } from './tools.ts'
 export type RunLimits = {
   /** Milliseconds without an event of the provider after which a call fails, if the adapter has no limit of its own. */
   stallMs: number
-  /** Milliseconds for which one process may execute a run without a pause. */
+  /** Maximum time, ms, for which a process executes a run before the run must end or wait. */
   maxMs: number
 }
 

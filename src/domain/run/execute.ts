@@ -22,7 +22,7 @@ import { persist } from './turn-writer.ts'
 
 type Result = { call: ProviderToolCall; result: unknown }
 
-/** Appends the results of tool calls of a reply. A repeated call changes nothing. */
+/** Appends the results of a reply's tool calls. Idempotent: the clientId is derived from the run and the round. */
 async function appendResults(
   deps: RunDeps,
   { run }: HeldRun,
@@ -52,7 +52,7 @@ async function appendResults(
   announceRun(deps, runId)
 }
 
-/** The results of a reply with invalid calls: none of its calls is executed. */
+/** Returns the results for a reply with an invalid call: an error for each of its calls, because none is executed. */
 const corrections = (calls: readonly ProviderToolCall[], problems: ReadonlyMap<string, string>): Result[] =>
   calls.map((call) => ({
     call,
@@ -61,7 +61,7 @@ const corrections = (calls: readonly ProviderToolCall[], problems: ReadonlyMap<s
     },
   }))
 
-/** Executes the calls that the server answers, in parallel. Returns the results that the server knows. */
+/** Executes the calls of the server's tools, in parallel. Returns all results except those that the caller appends. */
 async function resultsOf(
   deps: RunDeps,
   { run }: HeldRun,
@@ -78,7 +78,7 @@ async function resultsOf(
       if (each.edited === null) {
         return [{ call, result: await executeTool(deps.log, each.execute, call.arguments, context) }]
       }
-      // The model knows only the arguments that it wrote, so the result names those that were used.
+      // The model knows only the arguments that it wrote, so the result contains the edited ones.
       const result = await executeTool(deps.log, each.execute, each.edited, context)
       return [{ call, result: { editedArguments: each.edited, result } }]
     }),
@@ -86,10 +86,10 @@ async function resultsOf(
   return results.flat()
 }
 
-/** The event that ends or suspends a run; null for another round. */
+/** The event after which the run has ended or waits; null for another round. */
 type Outcome = { event: RunEvent; also?: (tx: Tx, run: RunRow) => Promise<void> } | null
 
-/** Answers the calls of a reply, as far as the server can. */
+/** Appends the results of a reply's calls, except those that the caller must append; for these, the run then waits. */
 async function answerCalls(
   deps: RunDeps,
   held: HeldRun,
@@ -104,13 +104,13 @@ async function answerCalls(
   return results.length < settled.length ? { event: 'await-tools' } : null
 }
 
-/** Answers the calls whose decisions the run waited for. */
+/** Appends the results of the calls about which the run waited for decisions. */
 async function answerDecided(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Outcome> {
   const { decisions, ...reply } = await readDecidedReply(deps, held.run)
   return answerCalls(deps, held, { ...reply, round: held.run.round }, decisions, signal)
 }
 
-/** Does one round. */
+/** Executes one round: writes a reply, and appends the results of its tool calls or requests approvals of them. */
 async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Outcome> {
   const { run, options } = held
   const maxRounds = options.maxRounds ?? ROUNDS.default
@@ -141,8 +141,8 @@ async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Pro
 const NO_DECISIONS: ReadonlyMap<string, CallDecision> = new Map()
 
 /**
- * Ends or suspends the run with an event, unless another process or call has ended it. Repeats while the database
- * cannot be reached.
+ * Applies the event after which the run has ended or waits, unless another process or call has ended the run. Retries
+ * for the duration of the lease while the database cannot be reached.
  */
 async function finish(
   deps: RunDeps,
@@ -158,8 +158,8 @@ async function runRounds(deps: RunDeps, held: HeldRun, signal: AbortSignal): Pro
   await finish(deps, held, outcome)
 }
 
-/** Keeps the lease of the run, and calls `lose` when another process or call has ended the run. */
-async function keep(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<() => void> {
+/** Renews the lease until the returned function is called. Calls `lose` when another process or call ends the run. */
+async function keepLease(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<() => void> {
   const key = { id: run.id, holder: run.holder, leaseMs: deps.streamLeaseMs }
   const renew = () =>
     renewRun(deps.pool, run.tenant, key).then(
@@ -167,7 +167,7 @@ async function keep(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<
       (err: unknown) => deps.log.warn({ err, runId: run.id }, 'could not renew the lease of a run; trying again'),
     )
   const timer = setInterval(() => void renew(), deps.streamLeaseMs / 3)
-  // A cancellation is announced; without the announcement, the next renewal finds it.
+  // A cancellation is announced. If the announcement is lost, the next renewal detects the cancellation.
   const unsubscribe = await subscribeToRun(deps, run.id, () => void renew())
   return () => {
     clearInterval(timer)
@@ -175,7 +175,10 @@ async function keep(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<
   }
 }
 
-/** Executes the run until it ends or waits, with its claim on the turn that woke up the agent. Never rejects. `stop` aborts with a StopReason. */
+/**
+ * Executes the run until it ends or waits. A run that continues claims the turn that woke up its agent again. Never
+ * rejects. `stop` aborts with a StopReason.
+ */
 export async function execute(deps: RunDeps, held: HeldRun, stop: AbortSignal): Promise<void> {
   const halt = new AbortController()
   const timer = setTimeout(() => halt.abort('TIME_LIMIT'), deps.runLimits.maxMs)
@@ -183,7 +186,7 @@ export async function execute(deps: RunDeps, held: HeldRun, stop: AbortSignal): 
   let release = () => {}
   let claim: HeldClaim | null = null
   try {
-    release = await keep(deps, held, () => halt.abort('CANCELLED'))
+    release = await keepLease(deps, held, () => halt.abort('CANCELLED'))
     if (held.from !== null) claim = await persist(deps.streamLeaseMs, () => holdClaimAgain(deps, held.run))
     held.claimToken ??= claim?.token ?? null
     await runRounds(deps, held, signal)
@@ -196,20 +199,20 @@ export async function execute(deps: RunDeps, held: HeldRun, stop: AbortSignal): 
   }
 }
 
-/** The error of a run that was stopped. */
+/** Returns the error for a run that was stopped. */
 function stoppedBy(reason: unknown, maxMs: number): Error {
   if (reason === 'SHUTDOWN') return new RunFailure('INTERRUPTED', 'The server was shut down.')
   if (reason === 'TIME_LIMIT') return new RunFailure('TIME_LIMIT', `The run took longer than ${maxMs / 1000} s.`)
   return new RunLost()
 }
 
-/** Records the failure of a run. If the database cannot be reached, the lease ends the run. */
+/** Records the failure of a run. If this fails, the sweep ends the run when its lease expires. */
 async function end(deps: RunDeps, held: HeldRun, error: unknown): Promise<void> {
   if (error instanceof RunLost) return
   const failure = failureOf(error)
   const { id: runId } = held.run
   if (failure.code === 'INTERNAL') deps.log.error({ err: error, runId }, 'a run failed unexpectedly')
   await finish(deps, held, { event: 'fail', failure }).catch((err: unknown) =>
-    deps.log.error({ err, runId }, 'could not record the failure of a run; its lease will end it'),
+    deps.log.error({ err, runId }, 'could not record the failure of a run; the run ends when its lease expires'),
   )
 }

@@ -1,5 +1,5 @@
-// Why runs fail: the codes, and the conversion of any error into one of them. A message is always the server's: texts of
-// providers and tools may contain secrets.
+// Defines the error codes of failed runs, and converts any error into one of them. A message never contains the text of
+// a provider or a tool, because that text may contain secrets.
 
 import { BudgetTooSmall, DomainError, InvalidInput, NotAllowed, QuotaExceeded, StreamClosed } from '../../errors.ts'
 import { ProviderCallFailed } from '../../providers/ports/provider-adapter.ts'
@@ -32,12 +32,12 @@ export class RunFailure extends Error {
   }
 }
 
-/** Ends a run without a change of its state, because another call or process has changed it. */
+/** Stops the execution of a run without changing its state, because another call or process has changed it. */
 export class RunLost extends Error {
   override readonly name = 'RunLost'
 }
 
-/** Failures after which the same run may succeed later. */
+/** Codes of failures that may be temporary. */
 const RETRYABLE: ReadonlySet<string> = new Set<RunErrorCode>([
   'PROVIDER_STALLED',
   'TIME_LIMIT',
@@ -56,7 +56,7 @@ const ofProvider = (error: CallFailed): RunFailure => {
   return new RunFailure('PROVIDER_FAILED', error.message)
 }
 
-/** Returns the failure that the error means for a run. An unexpected error becomes INTERNAL; the caller logs it. */
+/** Converts an error into a failure of the run. An unexpected error becomes INTERNAL; the caller logs it. */
 export function failureOf(error: unknown): RunFailure {
   if (error instanceof RunFailure) return error
   if (error instanceof CallFailed) return ofProvider(error)

@@ -1,5 +1,5 @@
-// Claims the turn that a run answers for the run's agent, and keeps the claim while the run is executed. A waiting run
-// has no claim, because the run itself excludes other claims.
+// Claims the turn that a run answers, in the name of the run's agent, and renews the claim while the run is executed. A
+// waiting run has no claim, because the run itself excludes other claims.
 
 import { randomBytes } from 'node:crypto'
 import { NotFound } from '../../errors.ts'
@@ -18,8 +18,8 @@ export type HeldClaim = {
 }
 
 /**
- * Claims the turn for the agent, and keeps the claim until it is released, or an answer ends it.
- * @param forRun as in claimTurn
+ * Claims the turn for the agent, and renews the claim until it is released, or an answer ends it.
+ * @param forRun id of a run that continues and claims the turn again; null for a new run
  * @throws Conflict if another claim excludes this one @throws NotFound @throws NotAllowed
  */
 export async function holdClaim(
@@ -43,7 +43,7 @@ export async function holdClaim(
 }
 
 /**
- * Claims the turn again for a run that continues, if the turn woke up its agent. Null if it did not, or was erased.
+ * Claims the turn again for a run that continues. Returns null if the turn did not wake up the agent, or was erased.
  * @throws Conflict if another claim excludes this one @throws NotAllowed if the agent has left
  */
 export async function holdClaimAgain(deps: Platform, run: RunRow): Promise<HeldClaim | null> {

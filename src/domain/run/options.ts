@@ -9,7 +9,7 @@ import { toolDefinitions } from '../tool-definition.ts'
 
 /** Maximum and default number of calls of the provider in one run. */
 export const ROUNDS = { default: 8, max: 64 }
-/** Token budget of the context of a run that gives none. */
+/** Default token budget of a run's context. */
 export const DEFAULT_TOKEN_BUDGET = 16_000
 
 const TOOL_CHOICES = ['AUTO', 'NONE', 'REQUIRED'] as const
@@ -31,7 +31,7 @@ const contextOptions = z.object({
   strategy: z.enum(['SIMPLE', 'SUMMARIZATION', 'HYBRID']).nullish(),
 })
 
-/** The options that a caller may give, and that the run keeps. */
+/** The options that a caller may set, and that are stored with the run. */
 export const optionFields = {
   instructions: text(MAX_INSTRUCTIONS).nullish(),
   tools: toolDefinitions.nullish(),
@@ -44,9 +44,9 @@ export const optionFields = {
 const runOptions = z.object(optionFields)
 export type RunOptions = z.output<typeof runOptions>
 
-/** Returns the stored options of a run; no options if an erasure has deleted them. */
+/** Returns the stored options of a run; an empty object if an erasure has deleted them. */
 export const optionsOf = ({ options }: { options: unknown }): RunOptions => runOptions.parse(options)
 
-/** The fields of the options that a run stores. */
+/** Returns the options to store with a run, without any other fields. */
 export const storedOptions = (given: RunOptions): RunOptions =>
   Object.fromEntries(Object.keys(optionFields).map((key) => [key, given[key as keyof RunOptions] ?? undefined]))

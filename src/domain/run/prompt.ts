@@ -1,6 +1,5 @@
 // Composes the messages of one call of a provider: the run's instructions, the context of the conversation, and, if the
-// turn to answer is not the last message by another author, a reminder of it. Pure, except that it asks for a context
-// of a given budget.
+// turn to answer is not the last message by another author, a reminder of it. Pure, except for the call of `build`.
 
 import { BudgetTooSmall } from '../../errors.ts'
 import type { ProviderMessage } from '../../providers/ports/provider-adapter.ts'
@@ -12,7 +11,7 @@ import type { OfferedTool } from './tools.ts'
 /** The turn that a run answers. */
 export type AnsweredTurn = { id: string; author: string; text: string }
 
-/** Maximum length of the quotation in the reminder, in characters. */
+/** Maximum length of the quotation in the reminder, in UTF-16 units. */
 const MAX_QUOTE = 2_000
 
 const message = (role: 'system' | 'user', text: string): ProviderMessage => ({
@@ -26,10 +25,10 @@ function reminderOf({ author, text }: AnsweredTurn): string {
   return `Answer this earlier message of ${author}:\n\n${quote}`
 }
 
-/** Whether the last message of the context by another author, tool results aside, is the turn to answer. */
+/** Whether the turn to answer is the last message of the context whose role is neither ASSISTANT nor TOOL. */
 const endsWith = ({ messages }: Context, answered: AnsweredTurn): boolean => {
-  const own = messages.findLastIndex(({ role }) => role !== 'ASSISTANT' && role !== 'TOOL')
-  return messages[own]?.sourceIds.includes(answered.id) ?? false
+  const last = messages.findLastIndex(({ role }) => role !== 'ASSISTANT' && role !== 'TOOL')
+  return messages[last]?.sourceIds.includes(answered.id) ?? false
 }
 
 type Parts = {
@@ -39,7 +38,7 @@ type Parts = {
   tokenBudget: number
 }
 
-/** The tokens that everything but the context takes. The reminder is counted although it may not be needed. */
+/** Returns the token count of the instructions, the tools and the reminder, even if the reminder is not needed. */
 async function tokensAround(
   { instructions, tools, answered }: Parts,
   count: (text: string) => number | Promise<number>,
@@ -56,7 +55,7 @@ async function tokensAround(
 
 /**
  * Returns the messages, and their token count by the server's counter.
- * @param build builds a context of at most that many tokens
+ * @param build builds a context of at most `tokenBudget` tokens
  * @throws BudgetTooSmall if nothing is left for the context
  */
 export async function composePrompt(

@@ -1,5 +1,5 @@
-// Quotas: the tokens that the runs of a participant, and of a tenant, may use in one day (UTC). A call that begins below
-// its quota runs to its end, so the sum may exceed the quota by the calls that run at the time.
+// Checks quotas: the maximum number of tokens that the runs of a participant, and of a tenant, may use in a day (UTC).
+// A call that starts below the quota is not interrupted, so concurrent calls may exceed the quota.
 
 import { QuotaExceeded } from '../../errors.ts'
 import { readQuotas, type Quota } from '../../store/sql/run/token-usage.ts'
@@ -8,7 +8,7 @@ import type { Platform } from '../platform.ts'
 const isUsedUp = (quota: Quota): quota is { limit: number; used: number } =>
   quota.limit !== null && quota.used >= quota.limit
 
-/** @throws QuotaExceeded if the participant or the tenant has used its tokens of today */
+/** @throws QuotaExceeded if the participant or the tenant has used up its quota of the day */
 export async function requireQuota(
   { pool }: Pick<Platform, 'pool'>,
   tenant: string,

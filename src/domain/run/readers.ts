@@ -6,11 +6,11 @@ import type { Context, ContextMessage } from '../context/message.ts'
 import { kindOf } from '../id.ts'
 import type { Platform } from '../platform.ts'
 
-/** Whether all readers are in the audience. Pure. `readers` and an audience are null for every participant. */
+/** Whether all readers are in the audience. Pure. For both arguments, null means every participant. */
 export const admitsAll = (audience: readonly string[] | null, readers: readonly string[] | null): boolean =>
   audience === null || (readers !== null && readers.every((actor) => audience.includes(actor)))
 
-/** Returns the ids of turns and facts among the sources that not all readers may see. */
+/** Returns the ids of the source turns and facts that at least one reader may not see. */
 async function hiddenFrom(
   { db }: Pick<Platform, 'db'>,
   { tenant, audience: readers }: RunRow,
@@ -25,7 +25,7 @@ async function hiddenFrom(
   return new Set([...turns, ...facts].filter(({ audience }) => !admitsAll(audience, readers)).map(({ id }) => id))
 }
 
-/** Returns the context without the messages that have a source which not all readers of the run may see. */
+/** Returns the context without each message that has a source that at least one reader of the run may not see. */
 export async function withoutPrivate(deps: Pick<Platform, 'db'>, run: RunRow, context: Context): Promise<Context> {
   const hidden = await hiddenFrom(deps, run, context.messages)
   if (hidden.size === 0) return context

@@ -1,5 +1,5 @@
-// One round of a run: builds the context, opens a streaming turn, calls the provider, and commits the turn with the text
-// and the tool calls of the reply. A call that fails aborts the turn, which keeps its text.
+// Writes one reply of a run: builds the context, opens a streaming turn, calls the provider, and commits the turn with
+// the text and the tool calls of the reply. If the call fails, the turn is aborted and keeps its text.
 
 import { randomBytes } from 'node:crypto'
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
@@ -29,7 +29,7 @@ export type HeldRun = {
   run: RunRow & { holder: string }
   options: RunOptions
   tools: readonly OfferedTool[]
-  /** The state in which it waited; null if it has just started. */
+  /** The waiting state from which the run was continued; null for a run that has just started. */
   from: WaitingState | null
   /** Token of the agent's claim on the turn that the run answers; null for none. */
   claimToken: string | null
@@ -87,7 +87,7 @@ function paramsOf({ run, options, tools }: HeldRun) {
 
 type OpenReply = { turn: Turn; writerToken: string; round: number }
 
-/** Opens the turn of the reply and records the call. @throws RunLost if another process holds the run */
+/** Opens the turn of the reply and records the call. @throws RunLost if the run has ended or has another holder */
 async function openReply(deps: RunDeps, { run, claimToken }: HeldRun, promptTokens: number): Promise<OpenReply> {
   const agent = agentOf(run)
   const writerToken = randomBytes(24).toString('base64url')
@@ -114,7 +114,7 @@ async function openReply(deps: RunDeps, { run, claimToken }: HeldRun, promptToke
   return { turn, writerToken, round }
 }
 
-/** The usage of a call: the provider's, or the server's count. `isEstimated` says which. */
+/** Returns the token usage that the provider reported, or else the counts of the server, with `isEstimated`. */
 const usageOf = (
   reported: { inputTokens: number; outputTokens: number } | undefined,
   counted: { prompt: number; completion: number },
@@ -139,8 +139,8 @@ function requireUsable(calls: readonly ProviderToolCall[], length: number): void
 }
 
 /**
- * Writes one reply. `signal` aborts with the reason to end.
- * @throws an error for failureOf, or the signal's reason
+ * Calls the provider, and writes its reply as a turn. `signal` aborts with the reason to stop the run.
+ * @throws any error that failureOf converts, or the signal's reason
  */
 export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Reply> {
   const { run } = held
@@ -203,7 +203,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   }
 }
 
-/** Aborts the turn of a failed call. Never rejects: the lease ends the turn anyway. */
+/** Aborts the turn of a failed call. Never rejects: if this fails, the sweep aborts the turn when its lease expires. */
 async function abandon(
   deps: RunDeps,
   agent: Viewer,
@@ -214,12 +214,12 @@ async function abandon(
   const cause = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
   const reason = (cause ?? 'The run has ended.').slice(0, 1000)
   await persist(deps.streamLeaseMs, () => abortTurn(deps, agent, { ...opened, reason })).catch(() =>
-    // An agent that has left may not close its turn. A turn that is closed already stays as it is.
+    // An agent that has left may not close its turn, so the server closes it. A closed turn does not change.
     abortOwnTurn(deps, agent.tenant, opened.turnId, reason).catch(() => {}),
   )
 }
 
-/** Why a turn was aborted, by the reason to end the run. */
+/** The abort reason of the turn, by the reason to stop the run. */
 const REASONS: Readonly<Record<string, string>> = {
   CANCELLED: 'The run was cancelled.',
   SHUTDOWN: 'The server was shut down.',

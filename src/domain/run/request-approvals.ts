@@ -1,4 +1,4 @@
-// Requests approvals of a round's tool calls, cancels pending approvals, and expires approvals at their time limit.
+// Requests approvals of a reply's tool calls, cancels pending approvals, and expires approvals at their time limit.
 // Each change is a journal entry. Every transaction locks the journal before any other row.
 
 import { Conflict } from '../../errors.ts'
@@ -22,7 +22,8 @@ export type CallToApprove = { callId: string; toolName: string; seconds: number 
 type RunRef = { id: string; conversationId: string }
 
 /**
- * Requests an approval for each of the given tool calls of the turn, in order. The transaction has locked the journal.
+ * Requests an approval for each of the given tool calls of the turn, in order. The transaction must have locked the
+ * journal.
  * @returns the seq of the last entry
  */
 export async function requestApprovals(
@@ -50,7 +51,7 @@ async function end(tx: Tx, { id, turnId, conversationId }: Pending, state: 'EXPI
 }
 
 /**
- * Cancels the pending approvals of a run, or of the tool calls in the given turns. The transaction has locked the
+ * Cancels the pending approvals of a run, or of the tool calls in the given turns. The transaction must have locked the
  * journal.
  * @returns the seq of the last entry; null if none was pending
  */

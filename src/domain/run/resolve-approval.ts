@@ -1,4 +1,4 @@
-// Decides about a tool call that waits for approval.
+// Approves or denies a tool call that waits for approval.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
@@ -31,13 +31,13 @@ const resolveApprovalInput = z
   })
   .refine(({ decision, arguments: edited }) => decision === 'APPROVE' || edited == null, {
     path: ['arguments'],
-    message: 'are for APPROVE only: a denied call is not executed',
+    message: 'must be absent for DENY: a denied call is not executed',
   })
 export type ResolveApprovalInput = z.input<typeof resolveApprovalInput>
 
 export type ResolvedApproval = {
   approval: Approval
-  /** False if the same actor had already decided so. */
+  /** False if the same actor had already made the same decision. */
   changed: boolean
 }
 
@@ -56,7 +56,7 @@ async function lockApproval(tx: Tx, viewer: Viewer, approvalId: string): Promise
   return approval
 }
 
-/** Why a decision comes too late. */
+/** Returns the error for a decision that comes too late. */
 function conflictOf(approval: Approval, because: 'DECIDED' | 'EXPIRED' | 'CANCELLED' | 'PENDING'): Conflict {
   const { state, decidedBy, decidedAt, expiresAt, toolName } = approval
   switch (because) {
@@ -65,18 +65,21 @@ function conflictOf(approval: Approval, because: 'DECIDED' | 'EXPIRED' | 'CANCEL
         `The approval of ${toolName} expired at ${expiresAt.toISOString()}. The agent must call the tool again.`,
       )
     case 'CANCELLED':
-      return new Conflict(`The call of ${toolName} waits no longer: its run ended, or its turn was erased.`)
+      return new Conflict(
+        `The call of ${toolName} no longer waits for approval: its run ended, or its turn was erased.`,
+      )
     default: {
-      const verb = state === 'APPROVED' ? 'approved' : 'denied'
+      const decided = state === 'APPROVED' ? 'approved' : 'denied'
       const at = decidedAt?.toISOString()
-      return new Conflict(`${JSON.stringify(decidedBy)} ${verb} the call of ${toolName} at ${at}. A decision is final.`)
+      const actor = JSON.stringify(decidedBy)
+      return new Conflict(`${actor} ${decided} the call of ${toolName} at ${at}. A decision is final.`)
     }
   }
 }
 
 type ResolveDeps = Platform & Pick<RunDeps, 'tools'>
 
-/** Checks edited arguments against the schema of the tool, as the arguments of the model were. @throws InvalidInput */
+/** Checks edited arguments against the schema of the tool, like the arguments of the model. @throws InvalidInput */
 function requireValid({ tools }: ResolveDeps, run: { options: unknown }, toolName: string, edited: unknown): void {
   const offered = offeredTools(optionsOf(run).tools, tools)
   const problem = invalidCalls([{ id: '', name: toolName, arguments: edited }], offered).get('')
@@ -84,13 +87,15 @@ function requireValid({ tools }: ResolveDeps, run: { options: unknown }, toolNam
 }
 
 /**
- * Approves or denies a tool call. After the last decision about the calls of a reply, background work continues the run.
- * The same decision by the same actor changes nothing. The owner or an administrator who sees the call may decide, but
- * never the agent that made it; without a principal, any other actor that sees it.
+ * Approves or denies a tool call. After the last decision about the calls of a reply, a job continues the run.
+ * The same decision by the same actor changes nothing. The owner and administrators who see the call may decide.
+ * Without a principal, any actor who sees the call may decide. The agent that made the call never may.
  * @throws InvalidInput also for arguments that do not match the schema of the tool
  * @throws NotFound if the viewer does not see the call
- * @throws NotAllowed by rights.ts, to the agent itself, or if the viewer has left a MEMBERS conversation
- * @throws Conflict if there is another decision, whose actor it names, or if the approval expired or was cancelled
+ * @throws NotAllowed without a right that rights.ts requires, to the agent itself, or if the viewer has left a MEMBERS
+ * conversation
+ * @throws Conflict if a different decision was made (the message names its actor), or the approval expired or was
+ * cancelled
  */
 export async function resolveApproval(
   deps: ResolveDeps,

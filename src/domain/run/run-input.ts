@@ -25,10 +25,10 @@ export const runTurnInput = z.object({
 })
 export type ParsedRunTurn = z.output<typeof runTurnInput>
 
-/** The agent that a run executes. `settings` is null for an agent without settings. */
+/** The agent that writes the replies of a run. `settings` is null for an agent without settings. */
 export type Agent = { actor: string; settings: AgentSettings | null }
 
-/** Whether the call gives a provider, model, instructions or tools in place of those in the agent's settings. */
+/** Whether the call overrides the provider, model, instructions or tools of the agent's settings. */
 export const overridesSettings = ({ provider, model, instructions, tools }: ParsedRunTurn): boolean =>
   provider != null || model != null || instructions != null || tools != null
 
@@ -61,7 +61,8 @@ export async function findAgent(
 }
 
 /**
- * Returns the provider and the model of a run: those given, those of the agent, or the first provider and its default.
+ * Returns the provider and the model of a run: the given ones, or else those of the agent's settings, or else the first
+ * provider and its default model.
  * @throws NotFound for an unknown provider @throws InvalidInput
  */
 export function chooseModel(
@@ -81,7 +82,7 @@ export function chooseModel(
   return { provider, model }
 }
 
-/** Returns the options of a run: those given, or those of the agent. */
+/** Returns the options of a run: each given option, or else the one of the agent's settings. */
 export function mergeOptions(given: ParsedRunTurn, { settings }: Agent): RunOptions {
   const tokenBudget = given.context?.tokenBudget ?? settings?.tokenBudget
   return {

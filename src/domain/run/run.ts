@@ -1,4 +1,4 @@
-// Reads runs, their calls of providers, and the tokens that they have used, in the view of the viewer.
+// Reads the runs that the viewer sees, their provider calls, and the tokens that they have used.
 
 import { NotFound } from '../../errors.ts'
 import { readCalls, type ProviderCallRow } from '../../store/sql/run/provider-calls.ts'

@@ -1,12 +1,12 @@
-// Decides what happens to the tool calls of a reply: who answers each, with which arguments, by the tools of the run and
-// the decisions about calls that need approval. Pure.
+// Determines how each tool call of a reply gets its result: the server executes it, a client executes it, or a decision
+// replaces its execution by an error. Pure.
 
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
 import type { ApprovalState } from '../../store/generated/enums.ts'
 import type { CallToApprove } from './request-approvals.ts'
 import type { OfferedTool, Tool } from './tools.ts'
 
-/** The decision about a call. `editedArguments` is null for the arguments of the call. */
+/** The decision about a call. `editedArguments` is null if the decision keeps the arguments of the call. */
 export type CallDecision = { state: ApprovalState; editedArguments: unknown; reason: string | null }
 
 /**
@@ -35,7 +35,7 @@ const REFUSALS: Record<Exclude<ApprovalState, 'APPROVED'>, string> = {
   PENDING: 'Nobody has approved the call.',
 }
 
-/** @param decisions by the id of the call; a call without a decision needs none, unless its tool requires approval */
+/** @param decisions by call id; a call without a decision is PENDING if its tool requires approval, else APPROVED */
 export function settleCalls(
   calls: readonly ProviderToolCall[],
   tools: readonly OfferedTool[],

@@ -49,12 +49,12 @@ export type RunTurnInput = Omit<Partial<ParsedRunTurn>, 'turns' | 'conversationI
 export type RunTurnResult = { run: Run; turns: Turn[] }
 
 /**
- * Appends `turns`, and runs the agent. With `wait`, resolves when the run has ended or waits; otherwise at once. With
- * `runId`, continues a run that waits for the results of tools. Once a run has started, its failure is its state, not an
- * error of this function. With `claimToken`, the token of the agent's claim on `replyTo`, the replies answer with it until
+ * Appends `turns`, and runs the agent. With `wait` (the default), resolves when the run has ended or waits; otherwise
+ * at once. With `runId`, continues a run that waits for the results of tools. If a run fails after its start, the
+ * function returns the FAILED run. `claimToken` is the token of the agent's claim on `replyTo`; replies use it until
  * the run waits.
- * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run @throws NotAllowed by
- * rights.ts, or if the agent cannot write to the conversation
+ * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run
+ * @throws NotAllowed without a right that rights.ts requires, or if the agent cannot write to the conversation
  * @throws Conflict if the agent is already running in the conversation, the clientId was used with other input, or the
  * run to continue does not wait for results
  * @throws QuotaExceeded @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs
@@ -67,7 +67,7 @@ export async function runTurn(
 ): Promise<RunTurnResult> {
   authorize(viewer, 'runTurn', input)
   const given = await redactInput(deps, viewer, 'runTurn', parse(runTurnInput, input))
-  deps.runs.requireRoom()
+  deps.runs.requireCapacity()
   const { run, turns } =
     given.runId == null ? await begin(deps, viewer, given, claimToken) : await resume(deps, viewer, given)
   if (given.wait ?? true) await waitForRun(deps, run)
@@ -77,7 +77,7 @@ export async function runTurn(
 /** A turn that the run may answer. */
 type Answered = Pick<Turn, 'id' | 'audience'>
 
-/** The turns to append. A turn without a clientId gets one that is derived from the run's. */
+/** Returns the turns to append. A turn without a clientId gets one that is derived from the clientId of the run. */
 const turnsOf = ({ turns, clientId }: ParsedRunTurn): AppendTurnsInput['turns'] =>
   ((turns ?? []) as AppendTurnsInput['turns']).map((turn, index) =>
     clientId == null || turn.clientId != null ? turn : { ...turn, clientId: `run:${clientId}:${index}` },
@@ -89,7 +89,7 @@ async function appendGiven(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn):
   return turns.length === 0 ? [] : (await appendTurns(deps, viewer, { conversationId, turns })).turns
 }
 
-/** Returns the turn that both the viewer and the agent see. @throws InvalidInput */
+/** Returns the turn. @throws InvalidInput unless both the viewer and the agent see it in the conversation */
 async function requireAnswered(
   deps: RunDeps,
   viewer: Viewer,
@@ -98,15 +98,14 @@ async function requireAnswered(
   for (const each of [trusted(viewer), { tenant: viewer.tenant, actor }]) {
     const turn = (await getTurns(deps, each, [turnId])).get(turnId)
     if (turn?.conversationId === conversationId) continue
-    throw InvalidInput.at('replyTo', `is ${turnId}, which is no turn of the conversation that ${each.actor} sees`)
+    throw InvalidInput.at('replyTo', `is ${turnId}; ${each.actor} sees no such turn in the conversation`)
   }
   return (await getTurns(deps, trusted(viewer), [turnId])).get(turnId)!
 }
 
 /**
- * Returns the turn that a run without `replyTo` answers: the last of the given turns, or the newest turn by another
- * author. So the answer to a private turn is private. Null if neither the given turns nor the 10 newest have such a
- * turn.
+ * Returns the turn that a run without `replyTo` answers: the last turn that another author wrote and the agent sees, of
+ * the given turns, or else of the 10 newest; null if there is none. The answer to a private turn is private, too.
  */
 async function newestAnswered(
   deps: RunDeps,
@@ -172,7 +171,7 @@ async function begin(
   }
 }
 
-/** Time for which a call waits for another one with the same clientId to start its run, ms. */
+/** Time for which a call waits until another call with the same clientId has started its run, ms. */
 const STARTING_MS = 5_000
 
 /** Returns the run that an earlier call with the same clientId has started. @throws Conflict */
@@ -199,11 +198,11 @@ async function repeat(
   if (run.clientHash !== reserved.clientHash) {
     throw new Conflict(`The clientId ${key} was already used with other input, for the run ${repeatedId}.`)
   }
-  // The turns have clientIds, so they are found, not written again.
+  // The turns have clientIds, so appendTurns returns the stored turns.
   return { run, turns: await appendGiven(deps, viewer, given) }
 }
 
-/** Records the start of a reserved run in the journal. Its replies are limited to those who see the turn it answers. */
+/** Records the start of a reserved run in the journal. Limits its replies to the audience of the answered turn. */
 async function start(
   deps: RunDeps,
   viewer: Viewer,
@@ -224,7 +223,7 @@ async function start(
   })
 }
 
-/** The audience of the replies: the actors who can still receive turns, and the agent. */
+/** Returns the audience of the replies: the actors of `audience` who have not left, and the agent. */
 async function presentAmong(
   tx: Parameters<typeof writeEntry>[0],
   conversationId: string,
@@ -236,7 +235,7 @@ async function presentAmong(
   return [...new Set([agent, ...present.map(({ actor }) => actor)])]
 }
 
-/** Executes the run in this process. */
+/** Starts to execute the run in this process. */
 function executeHere(deps: RunDeps, run: RunRow & { holder: string }, how: Pick<HeldRun, 'claimToken' | 'from'>): void {
   const options = optionsOf(run)
   const held = { run, options, tools: offeredTools(options.tools, deps.tools), ...how }
@@ -262,20 +261,21 @@ async function resume(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Prom
 const notWaiting = ({ id, state }: Pick<RunRow, 'id' | 'state'>, from: WaitingState = 'WAITING_FOR_TOOLS') =>
   new Conflict(
     state === 'WAITING_FOR_APPROVAL'
-      ? `Run ${id} waits for approval. It continues by itself after the last decision, by resolveApproval.`
+      ? `Run ${id} waits for approval. It continues after the last decision by resolveApproval.`
       : `Run ${id} is ${state}; only a run that is ${from} can be continued.`,
   )
 
 /**
- * Continues a waiting run in this process; one that waits for approval, with the calls of its newest reply.
- * @throws Conflict if it does not wait any more, or the agent is running again @throws NotFound @throws LimitReached
+ * Continues a waiting run in this process. A run that waited for approval continues with the calls of its newest reply.
+ * @throws Conflict if the run is not in the state `from`, a decision is pending, or another run of the agent is RUNNING
+ * @throws NotFound @throws LimitReached
  */
 export async function continueRun(
   deps: RunDeps,
   waiting: Pick<RunRow, 'tenant' | 'conversationId' | 'id'>,
   from: WaitingState,
 ): Promise<RunRow> {
-  deps.runs.requireRoom()
+  deps.runs.requireCapacity()
   const holder = randomBytes(12).toString('base64url')
   const hold = { holder, leaseMs: deps.streamLeaseMs }
   const changed = await changeRun(deps, waiting, {

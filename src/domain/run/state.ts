@@ -1,13 +1,13 @@
-// The state machine of a run. Pure; the statements that change a run apply it under the row's lock.
+// The state machine of a run. Pure; change.ts applies it under the row's lock.
 
 import type { RunState } from '../../store/generated/enums.ts'
 
 export type RunEvent =
   /** The agent has answered. */
   | 'complete'
-  /** The caller must append results of tool calls. */
+  /** The run waits for results of tool calls that the caller must append. */
   | 'await-tools'
-  /** Someone must decide on tool calls. */
+  /** The run waits for decisions about tool calls. */
   | 'await-approval'
   /** All results are appended, or all decisions made. */
   | 'continue'
@@ -35,7 +35,7 @@ const TRANSITIONS: Record<RunState, Partial<Record<RunEvent, RunState>>> = {
 /** Whether no event changes the state any more. */
 export const isEnded = (state: RunState): boolean => Object.keys(TRANSITIONS[state]).length === 0
 
-/** Returns the transition for an event of a run in that state. Only a repeated `cancel` is a repeat. */
+/** Returns the transition for an event of a run in that state. Only a second `cancel` has the outcome `repeated`. */
 export function step(state: RunState, event: RunEvent): RunStep {
   const next = TRANSITIONS[state][event]
   if (next !== undefined) return { outcome: 'changed', next }

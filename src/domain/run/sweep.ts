@@ -1,5 +1,5 @@
-// Ends runs whose lease has expired: the process that executed them has died, or the results that they
-// wait for were not appended in time. The turns that a run has committed determine its final state.
+// Changes the state of runs whose lease has expired: the process that executed them has died, or the results that they
+// wait for were not appended in time. The newest turn of a run determines whether it ends or waits.
 
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { endFailedCalls, readAbandonedCalls } from '../../store/sql/run/provider-calls.ts'
@@ -22,9 +22,9 @@ import { invalidCalls, offeredTools } from './tools.ts'
 const SWEEP_BATCH = 100
 
 /**
- * The newest turn of a run: its status, the number of its tool calls, and of those without a result.
- * `openToApprove`: of these, the calls that need approval; `openOfServer`: the calls that the server executes, except
- * those that were not approved. `isDecided`: whether approvals were requested.
+ * The newest turn of a run. `calls` is the number of its tool calls, `openCalls` of those without a result. Of these,
+ * `openToApprove` need an approval that was not requested, and `openOfServer` are answered by the server.
+ * `hasApprovals`: whether approvals were requested.
  */
 export type LastReply = {
   status: TurnStatus
@@ -32,22 +32,21 @@ export type LastReply = {
   openCalls: number
   openToApprove: number
   openOfServer: number
-  isDecided: boolean
+  hasApprovals: boolean
 }
 
 /**
- * Returns how a run whose process has died ends. Pure. A committed reply without tool calls was the answer. While a call
- * waits for approval, no call of its reply is executed, so the approvals can still be requested. Calls that only the
- * caller can answer still can be answered. A tool of the server may have been executed or not, so its call is not
- * repeated.
+ * Returns the event for a run whose process has died. Pure. A committed reply without tool calls was the answer. No
+ * call of a reply is executed before its approvals, so these can still be requested. The caller can still append
+ * results. A tool of the server may already have been executed, so its call is not repeated, and the run fails.
  */
 export function eventAfterLoss(reply: LastReply | null): RunEvent {
   if (reply?.status !== 'COMMITTED') return 'fail'
   if (reply.calls === 0) return 'complete'
   if (reply.openCalls === 0) return 'fail'
-  if (reply.openToApprove > 0 && !reply.isDecided) return 'await-approval'
+  if (reply.openToApprove > 0 && !reply.hasApprovals) return 'await-approval'
   if (reply.openOfServer > 0) return 'fail'
-  return reply.isDecided ? 'await-approval' : 'await-tools'
+  return reply.hasApprovals ? 'await-approval' : 'await-tools'
 }
 
 type SweepDeps = StreamDeps & Pick<RunDeps, 'tools'>
@@ -61,14 +60,14 @@ async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
   const turn = await db.turn.findFirst({ where: { id: turnId }, select: { status: true } })
   if (!turn) return null
   const calls = turn.status === 'COMMITTED' ? await db.toolCall.count({ where: { turnId } }) : 0
-  const none = { openCalls: 0, openToApprove: 0, openOfServer: 0, isDecided: false }
+  const none = { openCalls: 0, openToApprove: 0, openOfServer: 0, hasApprovals: false }
   if (calls === 0) return { reply: { ...none, status: turn.status, calls }, toApprove: [] }
   const { calls: open, decisions } = await readDecidedReply(deps, run)
   const tools = offeredTools(optionsOf(run).tools, deps.tools)
-  const isDecided = decisions.size > 0
-  // No turn tells the model yet that a call is invalid, and only the server may answer it.
-  if (!isDecided && invalidCalls(open, tools).size > 0) return null
-  const toApprove = isDecided ? [] : callsToApprove(open, tools)
+  const hasApprovals = decisions.size > 0
+  // The server has not yet appended the error of an invalid call, and the caller cannot append it: the run fails.
+  if (!hasApprovals && invalidCalls(open, tools).size > 0) return null
+  const toApprove = hasApprovals ? [] : callsToApprove(open, tools)
   const ofServer = settleCalls(open, tools, decisions).filter(({ by }) => by === 'SERVER')
   const openToApprove = toApprove.length
   const reply = {
@@ -77,12 +76,12 @@ async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
     openCalls: open.length,
     openToApprove,
     openOfServer: ofServer.length,
-    isDecided,
+    hasApprovals,
   }
   return { reply, toApprove }
 }
 
-/** The provider may have read the prompts of lost calls. */
+/** Fields of calls whose process has died. `hasPrompt` is true, because the provider may have read the prompt. */
 const LOST_CALLS = { round: null, attempts: null, hasPrompt: true, errorCode: 'INTERRUPTED' }
 
 async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
@@ -95,7 +94,7 @@ async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
   }
   const message = 'The process that executed the run has ended or lost the database.'
   const failure = new RunFailure('INTERRUPTED', message)
-  // The reply first: once it is closed, the process cannot commit it, if it still runs.
+  // Close the reply first, so that the process, if it is still running, cannot commit it.
   if (turnId !== null) await abortOwnTurn(deps, tenant, turnId, failure.message)
   await endFailedCalls(deps.pool, { tenant, runId: run.id }, LOST_CALLS)
   const loss = await readLoss(deps, run).catch((error: unknown) => {
@@ -115,8 +114,8 @@ async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
 }
 
 /**
- * Counts the tokens of calls that no process has recorded although their run has ended: it was cancelled after its
- * process had died. Returns the number of their runs. Any number of processes may run it.
+ * Records the end and the tokens of provider calls whose run was cancelled after its process had died. Returns the
+ * number of these runs. Any number of processes may run it.
  */
 export async function endAbandonedCalls(deps: SweepDeps): Promise<number> {
   const runs = await readAbandonedCalls(deps.db, deps.streamLeaseMs, SWEEP_BATCH)
@@ -124,7 +123,7 @@ export async function endAbandonedCalls(deps: SweepDeps): Promise<number> {
   return runs.length
 }
 
-/** Ends the runs whose lease has expired, and returns their number. Any number of processes may run it. */
+/** Handles the runs whose lease has expired, and returns their number. Any number of processes may run it. */
 export async function endLostRuns(deps: SweepDeps): Promise<number> {
   const lost = await readLostRuns(deps.db, SWEEP_BATCH)
   const results = await Promise.allSettled(lost.map((run) => endLost(deps, run)))

@@ -31,8 +31,8 @@ export type Tool = {
   /** Seconds until an approval expires, at most APPROVAL_SECONDS.max. Default: APPROVAL_SECONDS.default. */
   approvalSeconds?: number
   /**
-   * Returns the result as JSON. An error is logged, and the model learns only that the tool failed: return what the
-   * model should know.
+   * Returns the result, a JSON value. A thrown error is logged, and the model receives only "The tool failed."; return
+   * an error as a result if the model needs its details.
    */
   execute(this: void, args: unknown, context: ToolContext): unknown
 }
@@ -45,11 +45,11 @@ const MAX_RESULT_BYTES = 256 * 1024
 /** Maximum number of calls in one reply. */
 export const MAX_CALLS = 128
 
-/** @throws Error for an invalid name or `approvalSeconds`, or two tools with one name */
+/** Returns the tools by name. @throws Error for an invalid name or `approvalSeconds`, or two tools with one name */
 export function toolsOf(tools: readonly Tool[]): Tools {
   const byName = new Map<string, Tool>()
   for (const tool of tools) {
-    if (!/^[\w-]{1,64}$/.test(tool.name)) throw new Error(`${JSON.stringify(tool.name)} is not a name of a tool.`)
+    if (!/^[\w-]{1,64}$/.test(tool.name)) throw new Error(`${JSON.stringify(tool.name)} is not a valid tool name.`)
     if (byName.has(tool.name)) throw new Error(`Two tools are named ${tool.name}.`)
     const { approvalSeconds: seconds } = tool
     if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 1 && seconds <= APPROVAL_SECONDS.max)) {
@@ -61,7 +61,8 @@ export function toolsOf(tools: readonly Tool[]): Tools {
 }
 
 /**
- * A tool that a run offers. `execute` is null if the caller appends the results, `approval` if no call needs approval.
+ * A tool that a run offers to the model. `execute` is null if the caller appends the results; `approval` is null if
+ * calls need no approval.
  */
 export type OfferedTool = ProviderToolDefinition & {
   schema: Record<string, unknown> | undefined
@@ -69,18 +70,18 @@ export type OfferedTool = ProviderToolDefinition & {
   approval: { seconds: number } | null
 }
 
-/** Whether the definition only names a registered tool. */
+/** Whether the definition contains only the name of a registered tool. */
 const namesRegistered = ({ description, schema }: ToolDefinition): boolean => description == null && schema == null
 
 type ApprovalOf = Pick<ToolDefinition, 'requiresApproval' | 'approvalSeconds'>
 
-/** A definition may demand the approval of a registered tool, but never waives it. */
+/** A definition may require approval of a registered tool, but cannot remove a requirement of that tool. */
 const approvalOf = (defined: ApprovalOf, registered: ApprovalOf = {}): OfferedTool['approval'] =>
   defined.requiresApproval || registered.requiresApproval
     ? { seconds: defined.approvalSeconds ?? registered.approvalSeconds ?? APPROVAL_SECONDS.default }
     : null
 
-/** Returns the tools that a run offers: all registered ones if it defines none. */
+/** Returns the tools that a run offers: all registered ones if `defined` is null. */
 export function offeredTools(defined: readonly ToolDefinition[] | null | undefined, registered: Tools): OfferedTool[] {
   const offer = (tool: Tool, definition: ApprovalOf = {}): OfferedTool => ({
     name: tool.name,
@@ -104,7 +105,7 @@ export function offeredTools(defined: readonly ToolDefinition[] | null | undefin
   })
 }
 
-/** Returns the problem of each invalid call, by its id: of an unknown tool, or with arguments against its schema. */
+/** Returns the problems by call id: the tool is unknown, or the arguments do not match its schema. */
 export function invalidCalls(calls: readonly ProviderToolCall[], tools: readonly OfferedTool[]): Map<string, string> {
   const problems = new Map<string, string>()
   for (const { id, name, arguments: given } of calls) {
@@ -121,7 +122,7 @@ export function invalidCalls(calls: readonly ProviderToolCall[], tools: readonly
 
 const failed = (error: string) => ({ error })
 
-/** Executes a tool. Never rejects: a failure is a result that says so. */
+/** Executes a tool. Never rejects: returns `{ error }` after a failure. */
 export async function executeTool(
   log: Log,
   execute: Tool['execute'],

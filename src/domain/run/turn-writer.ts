@@ -10,17 +10,17 @@ import { RunFailure } from './failure.ts'
 
 /** Maximum length of one delta, in UTF-16 units. */
 const MAX_DELTA = 64 * 1024
-/** Length of the text that waits at which the provider is no longer read, in UTF-16 units. */
+/** Length of the waiting text at which reading from the provider pauses, in UTF-16 units. */
 const MAX_WAITING = 1024 * 1024
 /** First and maximum pause before a write is repeated, ms. */
 const PAUSE_MS = { first: 50, max: 2_000 }
 
 export type TurnWriter = {
-  /** Adds text. Resolves at once, unless MAX_WAITING units wait. @throws the error of an earlier write */
+  /** Adds text. Resolves when less than MAX_WAITING units wait to be written. @throws the error of an earlier write */
   write(text: string): Promise<void>
   /** Resolves when all text is stored. @throws the error of a write */
   finish(): Promise<void>
-  /** Ends the heartbeats. */
+  /** Stops the heartbeats, the empty deltas that renew the lease of the turn. */
   stop(): void
 }
 
@@ -28,7 +28,7 @@ type Opened = { turnId: string; writerToken: string }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Repeats a call that fails for an unexpected reason, such as a lost connection, for `ms`. The call is idempotent. */
+/** Retries an idempotent call for up to `ms` milliseconds while it fails unexpectedly, as after a lost connection. */
 export async function persist<T>(ms: number, call: () => Promise<T>): Promise<T> {
   const until = performance.now() + ms
   for (let wait = PAUSE_MS.first; ; wait = Math.min(PAUSE_MS.max, wait * 2)) {
@@ -93,7 +93,7 @@ export function createTurnWriter(
 
   const heartbeat = setInterval(() => {
     const isIdle = !running && performance.now() - wroteAt > deps.streamLeaseMs / 4
-    // A lost heartbeat is made up for by the next one; a closed turn is not.
+    // If a heartbeat fails, the next one renews the lease. If the turn is closed, the writer fails.
     if (isIdle) send('', end).catch((error: unknown) => error instanceof StreamClosed && fail(error))
   }, deps.streamLeaseMs / 3)
 

@@ -1,4 +1,4 @@
-// Waits for runs, and follows them: the state of a run after each change.
+// Waits for the end of runs, and streams the state of a run after each change.
 
 import { z } from 'zod'
 import { readRun } from '../../store/sql/run/read-runs.ts'
@@ -15,7 +15,7 @@ import type { RunDeps } from './deps.ts'
 import { getRuns, requireRun } from './run.ts'
 import { isEnded } from './state.ts'
 
-/** Milliseconds after which a run is read again although no change was announced. */
+/** Milliseconds after which a run is read again even if no change was announced. */
 const POLL_MS = 2_000
 
 /** Resolves when the run has ended or waits, or no longer exists; at the latest after the time limit of a run. */
@@ -50,9 +50,8 @@ const subscription = z.object({ runId: id('run'), as: name.nullish() })
 const BUFFER = 4
 
 /**
- * Returns the present state of the run, then its state after each change of its state, its calls or its tokens;
- * changes at almost the same time may be delivered as one. Ends after a run that has ended, and when the viewer no
- * longer sees the run.
+ * Returns the current run, then the run after each change of its state, its calls or its tokens; changes at almost the
+ * same time may be delivered as one. Ends when the run has ended, or when the viewer no longer sees it.
  * @throws InvalidInput @throws NotFound @throws LimitReached
  */
 export async function readRunEvents(

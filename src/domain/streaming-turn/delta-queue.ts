@@ -1,7 +1,7 @@
 // Batches deltas: the deltas that arrive while a statement runs are written by the next statement, merged into one
 // chunk per writer. They are acknowledged and published after the commit. A delta that repeats stored text is queued
-// again without that text, before later deltas of its turn. A turn whose text is held back (held-deltas.ts) is recognised
-// by its first delta here; that delta and all later ones are passed on in order.
+// again without that text, before later deltas of its turn. The statement refuses the first delta of a turn whose text
+// is held back; that delta and all later ones are passed to held-deltas.ts, in order.
 
 import { LRUCache } from 'lru-cache'
 import type { Platform } from '../platform.ts'
@@ -33,8 +33,8 @@ export type DeltaQueue = {
   /** Resolves after the commit, or when nothing was written. Rejects if the outcome is unknown. */
   write(delta: DeltaWrite): Promise<Written>
   /**
-   * Publishes all text of a turn that is about to end. Does nothing unless its text is held back, and for another
-   * writer; null for the sweep.
+   * Publishes the held-back text of a turn that is about to be closed. Does nothing for a turn without such text, or if
+   * the turn has another writer. `by` is null for the sweep.
    */
   seal(tenant: string, turnId: string, by: { writer: string } | null): Promise<void>
 }
@@ -53,7 +53,7 @@ export type OnWritten = (
   isPrivate: boolean,
 ) => void
 
-/** Maximum number of turns that are remembered as held; another one takes a statement more. About 1 MB. */
+/** Maximum number of cached ids of turns whose text is held back, about 1 MB. An id without an entry costs a query. */
 const MAX_HELD_TURNS = 10_000
 
 /**
@@ -115,8 +115,8 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
 }
 
 /**
- * Removes the first deltas of each writer of the tenant that has waited longest, merged into one chunk per writer. A
- * statement sees the rows of one tenant only.
+ * Removes and returns the first deltas of each writer of one tenant, merged into one chunk per writer. Chooses the
+ * tenant that has waited longest: a statement sees the rows of one tenant only.
  */
 function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
   const batches: DeltaBatch[] = []
@@ -134,8 +134,8 @@ function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
 }
 
 /**
- * Resolves a chunk's deltas or queues them again: if a merged chunk was refused, unmerged; if a delta repeats stored
- * text, without that text.
+ * Resolves the deltas of a chunk, or queues them again: unmerged if a merged chunk was refused, and without the
+ * repeated text if a delta repeats stored text.
  */
 async function settle(
   pool: Pool,

@@ -1,5 +1,5 @@
-// Writes deltas: of turns whose text is held back for redaction (held-deltas.ts), and of all others (delta-queue.ts).
-// Whether text is held back is decided when a turn is opened, and stored with the turn.
+// Creates the queue that writes all deltas: held-deltas.ts writes those of turns whose text is held back for redaction,
+// delta-queue.ts all others. Opening a turn determines whether its text is held back, and stores that with the turn.
 
 import type { Platform } from '../platform.ts'
 import { announceDelta } from '../publisher.ts'

@@ -1,6 +1,6 @@
-// Writes the deltas of streaming turns whose text is redacted. The writer's offsets count the text as it was sent; readers'
-// offsets count the text as it is stored. Text that cannot be redacted yet is stored apart (hold-back.ts), so that an
-// acknowledged delta is durable and any process can continue the turn.
+// Writes the deltas of streaming turns whose text is redacted. The offsets of the writer count the text as it was sent;
+// those of subscribers count the text as it is stored. Text that cannot be redacted yet is stored separately
+// (hold-back.ts), so that an acknowledged delta is durable and any process can continue the turn.
 
 import { counters } from '../../counters.ts'
 import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
@@ -13,7 +13,7 @@ import { MAX_HELD, release } from './hold-back.ts'
 
 type HeldDeps = Pick<Platform, 'pool' | 'detectors' | 'audit' | 'limits'>
 
-/** Bytes by which the end of a turn may exceed the limit, because placeholders may be longer than what they replace. */
+/** Bytes by which a turn may exceed its limit, because placeholders may be longer than the values that they replace. */
 const PLACEHOLDER_BYTES = 4 * MAX_HELD
 
 const deltaOf = ({ turnId, tenant, viewer, writer }: DeltaWrite, text: string): Delta => ({
@@ -32,7 +32,8 @@ const deltaOf = ({ turnId, tenant, viewer, writer }: DeltaWrite, text: string): 
 const isWellFormed = (text: string) => text.replace(/[\ud800-\udbff]$/, '').isWellFormed()
 
 /**
- * Returns the new part of a delta, or the reason that it is refused. Of the text sent before, only the last is known.
+ * Returns the new part of a delta, or the reason that it is refused. A repeated part is compared only with the end of
+ * the text sent so far (`raw`), because earlier text is stored only in redacted form.
  */
 function newText(
   { raw, sent }: HeldText,
@@ -61,7 +62,7 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
     return done
   }
 
-  /** Releases what can be published of the held text and the new text. */
+  /** Stores and publishes the part of the held-back and new text that can be redacted; holds back the rest. */
   async function advance(delta: DeltaWrite, held: HeldText, text: string, isFinal: boolean) {
     const { text: released, held: rest, removed } = release(held, text, deps.detectors, isFinal || held.sealed)
     const limit = deps.limits.turnBytes + PLACEHOLDER_BYTES
@@ -80,7 +81,7 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
     for (;;) {
       const held = await readHeldText(pool, delta.tenant, delta.turnId)
       if (!held || held.writer !== delta.writer) {
-        // An empty delta returns the reason that the turn takes no text.
+        // For an empty delta, appendChunks returns the reason that the turn accepts no text.
         const [{ outcome, ...row }] = (await appendChunks(pool, [deltaOf(delta, '')], 0)) as [ChunkRow]
         if (outcome === 'held') continue
         return { outcome, ...row }
@@ -105,7 +106,7 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
     for (;;) {
       const held = await readHeldText(pool, tenant, turnId)
       if (!held || held.sealed || (by && by.writer !== held.writer)) return
-      // The sweep must not renew the lease of a turn that holds nothing back.
+      // The sweep must not renew the lease of a turn without held-back text.
       if (!by && held.raw.length === held.published) return
       const delta = { tenant, turnId, viewer: held.viewer, writer: held.writer, start: null, text: '' }
       if ((await advance(delta, held, '', true)).outcome !== 'moved') return

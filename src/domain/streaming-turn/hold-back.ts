@@ -1,23 +1,23 @@
 // Decides how much of a streaming turn's text can be redacted and published before the rest has arrived. Pure:
 // held-deltas.ts stores the text that is held back.
 //
-// A text is published up to a cut. The cut follows white space, at least WINDOW units before the end, and is not within
-// a finding. So a value of one word is published, redacted, as a whole; so is a value of several words of up to WINDOW
-// units. Text that is published never changes, so the published pieces joined are the stored text.
+// The text before a cut is published. A cut follows white space, is at least WINDOW units before the end, and is not
+// within a finding, which is a value that a detector found. So a value is redacted as a whole if it is one word, or
+// several words of up to WINDOW units. Published text never changes, so the pieces, concatenated, are the stored text.
 
 import { placeholder, redact, type CustomDetector } from '../../text/redact.ts'
 import { isFirstHalf } from './state.ts'
 
-/** Length of the text that is held back at least, in UTF-16 units. */
+/** Minimum length of the held-back text, in UTF-16 units. */
 export const WINDOW = 256
-/** Length of the text that is held back at most, in UTF-16 units, for example of a private key. */
+/** Maximum length of the held-back text, in UTF-16 units, for a long finding or a long text without white space. */
 export const MAX_HELD = 16_384
-/** Length of the published text that is kept for the detectors, in UTF-16 units: many of them read the words before. */
+/** Length of the published text that is kept, in UTF-16 units, because many detectors read the words before a value. */
 const CONTEXT = 256
 
 /** The text that is held back, after the published text that the detectors need. */
 export type Held = {
-  /** As the writer sent it. */
+  /** The text as the writer sent it. */
   raw: string
   /** Length of the published part of `raw`, in UTF-16 units. */
   published: number
@@ -35,7 +35,7 @@ type Found = { start: number; end: number }
 
 const isSpace = (text: string, at: number) => /\s/.test(text.charAt(at))
 
-/** Returns the last place from `published` to `limit` that follows white space and is in no finding. */
+/** Returns the last offset up to `limit` that follows white space and is in no finding; `published` if none is. */
 function cutOf(raw: string, published: number, limit: number, found: readonly Found[]): number {
   for (let cut = limit; cut > published; cut--) {
     if (!isSpace(raw, cut - 1)) continue
@@ -46,19 +46,19 @@ function cutOf(raw: string, published: number, limit: number, found: readonly Fo
   return published
 }
 
-/** Returns a cut for a text without a place to cut: before the window, or after the finding there. */
+/** Returns a cut where `cutOf` finds none: the end of the finding around `limit`, or else `limit`. */
 function forcedCut(raw: string, limit: number, found: readonly Found[]): number {
   const around = found.find(({ start, end }) => start < limit && limit < end)
   if (around) return around.end
   return isFirstHalf(raw.charCodeAt(limit - 1)) ? limit - 1 : limit
 }
 
-/** Returns the end of the text without half of a surrogate pair. */
+/** Returns the end of the text without a trailing half of a surrogate pair. */
 const wholeEnd = (raw: string) => (isFirstHalf(raw.charCodeAt(raw.length - 1)) ? raw.length - 1 : raw.length)
 
 /**
- * Adds text to the text that is held back, and releases what can be published.
- * @param isFinal whether everything is released, except half of a surrogate pair
+ * Adds text to the held-back text, and releases the part that can be published.
+ * @param isFinal whether to release all text, except a trailing half of a surrogate pair
  */
 export function release(
   { raw: before, published }: Held,
@@ -76,7 +76,7 @@ export function release(
   const removed: string[] = []
   for (const { kind, start, end } of found) {
     if (end <= published || start >= cut) continue
-    // Of a value that is partly published, only the rest is removed.
+    // If a part of the value is already published, only the rest is replaced.
     redacted += raw.slice(copiedTo, Math.max(copiedTo, start)) + placeholder(kind)
     copiedTo = end
     removed.push(kind)

@@ -2,7 +2,7 @@
 // under the lock of the turn's stream; test/domain/streaming-turn/state.test.ts covers every transition.
 //
 //              delta            commit         abort         expire
-//   STREAMING  STREAMING ···    COMMITTED      ABORTED       ABORTED
+//   STREAMING  STREAMING        COMMITTED      ABORTED       ABORTED
 //   COMMITTED  (closed)         (closed)       (closed)      (closed)
 //   ABORTED    (closed)         (closed)       (closed)      (closed)
 //   ERASED     (closed)         (closed)       (closed)      (closed)
@@ -12,7 +12,7 @@ import type { TurnStatus } from '../../store/generated/enums.ts'
 /** The end of an open turn's text in UTF-16 units, and the first half of a surrogate pair after it, if any. */
 type Tail = { end: number; half: number | null }
 
-/** `aliveAt` is the time of the last delta; without one, of opening the turn. */
+/** `aliveAt` is the time of the last delta; before the first delta, the time at which the turn was opened. */
 export type State = { status: 'STREAMING'; tail: Tail; aliveAt: number } | { status: Exclude<TurnStatus, 'STREAMING'> }
 
 /** Times are in ms. */

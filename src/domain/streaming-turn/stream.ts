@@ -1,7 +1,7 @@
 // Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token with which it opened
 // the turn. A delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails
-// with Conflict. A refusal reveals nothing outside the viewer's view: for a turn outside it, a call fails with
-// NotFound.
+// with Conflict. A call for a turn outside the viewer's view fails with NotFound, so a refusal does not reveal that the
+// turn exists.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../errors.ts'
@@ -115,8 +115,8 @@ const commitTurnInput = z.object({
 export type CommitTurnInput = z.input<typeof commitTurnInput>
 
 /**
- * Commits the turn with its streamed text followed by the given parts, and returns it. Sent again with the same input,
- * it returns the turn as it is then.
+ * Commits the turn with its streamed text followed by the given parts, and returns it. A repeated call with the same
+ * input returns the current turn.
  * @throws InvalidInput for a text part, a result without a call, or a turn without content @throws NotFound
  * @throws StreamClosed if the turn was closed by another call, or with other input
  * @throws NotAllowed for another writerToken, or an author who has left
@@ -142,8 +142,8 @@ const abortTurnInput = z.object({ turnId: id('turn'), writerToken, reason: text(
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
 /**
- * Aborts the turn and returns it. Its text is kept, its clientId is not. Sent again with the same input, it returns the
- * turn.
+ * Aborts the turn and returns it. The turn keeps its text, but not its clientId. A repeated call with the same input
+ * returns the turn.
  * @throws InvalidInput @throws NotFound @throws StreamClosed if the turn was closed by another call, or with other
  * input
  * @throws NotAllowed for another writerToken, or an author who has left
@@ -166,7 +166,7 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
     : { ...(await contentOf(streamed, deps)), status: 'ABORTED', reason }
 }
 
-/** Minimum length of a text, in UTF-16 units, that waits for the tenant's gate `texts`. */
+/** Minimum length, in UTF-16 units, of a text whose commit waits for `gates.texts`, the tenant's limit of such work. */
 const LONG_TEXT = 32 * 1024
 
 /**
@@ -234,8 +234,8 @@ const SWEEP_BATCH = 100
 
 /**
  * Aborts all open turns whose lease has expired, alternating between tenants, and returns their number. Any number of
- * processes may run it. Reads again after each batch, so a turn that expires meanwhile waits for at most one
- * batch.
+ * processes may run it. Reads again after each batch, so that a turn whose lease expires meanwhile waits for at most
+ * one batch.
  * @throws the first error, after all other turns have been tried
  */
 export async function abortSilentTurns(deps: StreamDeps): Promise<number> {

@@ -16,10 +16,10 @@ import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type 
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
 import type { SpanMeasure } from './span.ts'
 
-/** Number of failed steps after which a run ends. A step fails if the conversation changes concurrently. */
+/** Number of failed steps after which a compaction ends. A step fails if the conversation changes concurrently. */
 const ATTEMPTS = 4
 
-/** Whether the uncovered turns exceed the policy. A single turn never does. */
+/** Whether the uncovered turns exceed the policy. A single turn never exceeds it. */
 const isDue = ({ triggerTurns, triggerTokens }: StoredPolicy, uncovered: { turns: number; tokens: number }): boolean =>
   uncovered.turns > 1 && (uncovered.turns > triggerTurns || uncovered.tokens > triggerTokens)
 
@@ -27,7 +27,7 @@ type CompactionStep = { measure: SpanMeasure; policy: StoredPolicy }
 /** Returns the steps to try in this state, in order; only the first possible one runs. */
 type PlanSteps = (state: CompactionState) => CompactionStep[]
 
-/** Measures at most the oldest half of the turns, without the newest turn, and at most PASS_TOKENS if possible. */
+/** Limits a step to the oldest half of the turns, without the newest turn, and to PASS_TOKENS if possible. */
 const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   min: 1,
   max: Math.floor(turns / 2),
@@ -36,7 +36,7 @@ const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   tokens: PASS_TOKENS,
 })
 
-/** Measures exactly the oldest `count` turns; more only to keep a tool call together with its result. */
+/** Limits a step to exactly the oldest `count` turns; to more only to keep a tool call together with its result. */
 const oldest = (count: number): SpanMeasure => ({
   min: count,
   max: count,
@@ -45,7 +45,7 @@ const oldest = (count: number): SpanMeasure => ({
   tokens: Infinity,
 })
 
-/** Returns the first step that can cover turns and whose strategy is not NEVER, with these turns; null if none can. */
+/** Returns the turns and the policy of the first step that can cover turns and is not NEVER; null if there is none. */
 async function firstPossible(deps: Platform, state: CompactionState, steps: readonly CompactionStep[]) {
   for (const { measure, policy } of steps) {
     const { strategy, summarizerModel } = policy
@@ -56,8 +56,8 @@ async function firstPossible(deps: Platform, state: CompactionState, steps: read
 }
 
 /**
- * Runs steps until `plan` returns no possible step, ATTEMPTS steps have failed, or `halt` ends the run. Returns the ids
- * of the written summaries, in order.
+ * Runs steps until `plan` returns no possible step, ATTEMPTS steps have failed, or `halt` ends the compaction. Returns
+ * the ids of the written summaries, in order.
  * @throws ProviderFailed, or the reason of `halt.stop`; summaries written before are kept
  */
 async function run(
@@ -96,8 +96,8 @@ async function run(
 }
 
 /**
- * Runs automatic compaction and returns the number of summaries written. Covers the oldest `threadSummaryEvery` turns
- * as long as there are that many uncovered turns, then more until the conversation is within its policy.
+ * Runs automatic compaction and returns the number of written summaries. Covers the oldest `threadSummaryEvery` turns
+ * repeatedly while there are that many uncovered turns. Then covers turns until the conversation is within its policy.
  * @throws ProviderFailed
  */
 export async function compactDue(
@@ -127,7 +127,7 @@ export type CompactInput = z.input<typeof compactInput>
 
 /** Result of a compaction. */
 export type Compaction = {
-  /** The written summaries that are still current and that the viewer may read, oldest first. */
+  /** The summaries written by this compaction that are still current and that the viewer may read, oldest first. */
   summaries: Summary[]
   /** Number of turns covered by this compaction. Null if the viewer does not see all turns without an audience. */
   turnsCovered: number | null
@@ -147,11 +147,11 @@ async function requireState(deps: Platform, viewer: Viewer, conversationId: stri
 }
 
 /**
- * Compacts now. With a given policy, whose fields override the conversation's policy for this call, covers the oldest
- * half of the uncovered turns repeatedly until the rest is within the policy. Without one, covers the oldest half once,
- * even if the uncovered turns are within the conversation's policy.
+ * Runs compaction immediately. Without a policy, covers the oldest half of the uncovered turns once, even if they are
+ * within the conversation's policy. With a policy, whose fields override those of the conversation for this call,
+ * covers the oldest half repeatedly until the rest is within the policy.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or without a right that rights.ts requires
  */
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
   authorize(viewer, 'compact', input)
@@ -202,7 +202,7 @@ async function seesAllTurns({ pool }: Platform, viewer: Viewer, conversationId: 
 
 const historyPartlyHidden = () =>
   new NotAllowed(
-    'You do not see all turns of the conversation that have no audience. A participant who sees them must summarise.',
+    'You do not see all turns of the conversation that have no audience. A participant who sees them can summarise.',
   )
 
 const summarizeInput = z.object({ conversationId: id('conversation'), through: id('turn').nullish() })
@@ -212,8 +212,8 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
  * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
  * @throws InvalidInput if there is nothing to summarise @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts; or if the viewer does
- * not see all turns without an audience: the error reveals nothing else of them
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or without a right that rights.ts requires; or if
+ * the viewer does not see all turns without an audience (the error reveals nothing else about them)
  */
 export async function summarize(deps: Platform, caller: Viewer, input: SummarizeInput): Promise<Summary> {
   authorize(caller, 'summarize', input)
@@ -239,7 +239,7 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
   if (!covering) {
     throw InvalidInput.at(
       'through',
-      'there is nothing to summarise yet: only committed turns without audience are summarised, '
+      'there is nothing to summarise yet: only committed turns without an audience are summarised, '
         + 'once their tool calls have results',
     )
   }
@@ -248,6 +248,6 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
   // An edit between the two reads made the summary stale, so retry.
   const after = await requireState(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
-  // The viewer's history window was closed meanwhile.
+  // Meanwhile, the viewer has lost access to a part of the history.
   throw historyPartlyHidden()
 }

@@ -1,5 +1,5 @@
-// Converts turns for compaction: to summarizer input (speaker, time, text) and to span candidates (tool calls,
-// results). In the summarizer's input, tool calls, results, files and data become one line each; reasoning is omitted.
+// Converts turns for compaction: to the summarizer's input (speaker, time, text) and to span candidates, the turns that
+// a summary may cover. In the input, each tool call, result, file and data part is one line; reasoning is omitted.
 
 import type { SummarizerTurn } from '../../providers/ports/summarizer.ts'
 import type { CallRef, UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'

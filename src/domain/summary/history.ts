@@ -1,5 +1,5 @@
-// Reads a conversation's newest history with summaries in place of the turns they cover. The history also contains the
-// turns that summaries never cover, such as turns with an audience.
+// Reads a conversation's newest history, in which summaries replace the turns that they cover. The history also
+// contains the turns that summaries never cover, such as turns with an audience.
 
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
 import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'

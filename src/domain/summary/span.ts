@@ -1,5 +1,5 @@
-// Chooses which of the oldest uncovered turns the next summary covers. Pure. A summary never separates a tool call from
-// its results, and never covers a streaming turn or any turn after it. A call is identified by its turn and its callId.
+// Determines how many of the oldest uncovered turns the next summary covers: the span. Pure. A span never separates a
+// tool call from its results, and ends before the first streaming turn. A call is identified by its turn and callId.
 
 import type { CallRef } from '../../store/sql/summary/read-uncovered-turns.ts'
 
@@ -19,14 +19,15 @@ export type SpanCandidate = {
   isWaiting: boolean
 }
 
+/** Limits of a span. */
 export type SpanMeasure = {
-  /** Minimum number of turns. If fewer can be covered, none are. */
+  /** Minimum number of turns. If fewer turns can be covered, the span is empty. */
   min: number
   /** Maximum number of turns; exceeded only to keep a call together with its result. */
   max: number
-  /** Maximum number of turns, never exceeded: fewer are covered to keep a call together with its result. */
+  /** Maximum number of turns, never exceeded: the span ends earlier to keep a call together with its result. */
   limit: number
-  /** Maximum position, never exceeded. */
+  /** Maximum position of a covered turn, never exceeded. */
   through: number
   /** Maximum number of tokens; exceeded only if no smaller span is possible. */
   tokens: number

@@ -27,23 +27,23 @@ import { splitIntoPasses, spanOf, unanswered, type SpanMeasure } from './span.ts
 export const PASS_TOKENS = 8_000
 /** Maximum size of a summary, as a fraction of the tokens of the turns that it covers. */
 const SUMMARY_FRACTION = 1 / 3
-/** Number of tokens that any summary may have, because a third of a few short turns is too little for a sentence. */
+/** Number of tokens that every summary may have, because a third of a few short turns is too little for a sentence. */
 const MIN_SUMMARY_TOKENS = 16
 /** Maximum number of tokens of a rolling or folded summary. */
 export const SUMMARY_TOKENS = 1_000
 /** Maximum number of tokens of a hierarchical summary of turns. */
 const SPAN_TOKENS = 400
-/** Number of summaries on a level at which the oldest FOLD_AT / 2 are folded into one summary of the next level. */
+/** Number of summaries on a level at which the oldest FOLD_AT / 2 are folded (merged into one of the next level). */
 export const FOLD_AT = 8
 
 /**
- * Maximum number of turns and of tokens read for one step. Both are multiplied by the next of READ_FACTORS if no turn
- * can be covered because a call's result follows the turns read.
+ * Maximum number of turns and of tokens that a step reads. If no turn can be covered because a call's result follows
+ * the turns read, the step reads again with both limits multiplied by the next of READ_FACTORS.
  */
 const READ_TURNS = 1_000
 const READ_TOKENS = 2 * PASS_TOKENS
 const READ_FACTORS = [1, 4, 16]
-/** Number of turns read beyond a required minimum, to find the results of tool calls. */
+/** Number of turns read in addition to `measure.min`, to find the results of tool calls. */
 const EXTRA_TURNS = 100
 
 /** The conversation's state at the beginning of a step. */
@@ -67,7 +67,7 @@ export async function findSpan(
   measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
-  // A required number of turns is read regardless of their tokens.
+  // If `measure` requires a number of turns, read that many regardless of their tokens.
   const isCounted = measure.min > 1
   const maxTurns = isCounted ? measure.min + EXTRA_TURNS : READ_TURNS
   for (const factor of READ_FACTORS) {
@@ -84,7 +84,7 @@ export async function findSpan(
   return []
 }
 
-/** Calls the summarizer once, and cuts a longer reply to `maxTokens`, after a sentence. @throws ProviderFailed */
+/** Calls the summarizer once. Cuts a reply longer than `maxTokens` after a sentence. @throws ProviderFailed */
 async function summarizePass(
   { tokens, log }: Platform,
   summarizer: Summarizer,
@@ -99,7 +99,7 @@ async function summarizePass(
   return { content: await cutToTokens(content, maxTokens, tokens.count), model }
 }
 
-/** Summarises the turns in passes of at most PASS_TOKENS; cuts a longer turn. @throws ProviderFailed */
+/** Summarises the turns in passes of at most PASS_TOKENS; truncates a longer turn to it. @throws ProviderFailed */
 async function summarizeTurns(
   deps: Platform,
   summarizer: Summarizer,
@@ -125,9 +125,9 @@ const joined = (summaries: readonly SummaryRow[]) =>
 const tokensIn = (rows: readonly { tokenCount: number }[]) => rows.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
 
 /**
- * Returns the maximum size of a summary of the turns that also replaces the given summaries. As none of these exceeds
- * its fraction, neither does the new one, and compaction does not increase the number of tokens; only a summary of
- * MIN_SUMMARY_TOKENS may exceed its fraction.
+ * Returns the maximum number of tokens of a summary that covers the turns and replaces the given summaries: the tokens
+ * of these summaries and SUMMARY_FRACTION of the turns' tokens, so that compaction reduces the number of tokens. Only a
+ * summary of at most MIN_SUMMARY_TOKENS may exceed this fraction.
  */
 const maxTokensFor = (replaced: readonly SummaryRow[], span: readonly UncoveredTurn[], cap: number) =>
   Math.min(cap, Math.max(MIN_SUMMARY_TOKENS, tokensIn(replaced) + Math.floor(tokensIn(span) * SUMMARY_FRACTION)))
@@ -187,8 +187,9 @@ export async function coverSpan(
 }
 
 /**
- * If a level has FOLD_AT summaries and the oldest FOLD_AT / 2 of them are adjacent, folds these into one. Returns the
- * id of the new summary; null if there is no such level, or if the conversation changed meanwhile.
+ * Merges the oldest FOLD_AT / 2 summaries of a level into one of the next level, if the level has FOLD_AT summaries and
+ * the oldest ones are adjacent. Returns the id of the new summary; null if there is no such level, or if the
+ * conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function foldLevel(

@@ -1,6 +1,6 @@
 // Reads summaries. A summary covers the committed turns without an audience from position fromPosition to toPosition;
 // turns with an audience, aborted turns and streaming turns are never covered. A viewer may read a summary only if the
-// viewer sees every turn version it was made from; every other viewer gets the turns instead.
+// viewer sees every turn version from which it was made; every other viewer receives the turns instead.
 
 import {
   currentSummariesRead,
@@ -24,8 +24,8 @@ const toSummary = ({ windows, newestSeq, turns, ...summary }: SummaryWithWindows
 /**
  * Returns the current summaries that cover the oldest turns in the viewer's view, oldest first; a conversation without
  * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toPosition,
- * is covered by exactly one of them. Hence the list ends before the first summary that covers both turns that the
- * viewer sees and turns that the viewer does not see.
+ * is covered by exactly one of them. So the list ends before the first summary that covers some turns that the viewer
+ * sees and some that the viewer does not see.
  */
 export async function coveringSummaries(
   { pool }: Pick<Platform, 'pool'>,
@@ -38,7 +38,7 @@ export async function coveringSummaries(
   )
 }
 
-/** Returns the summaries that `coveringSummaries` describes, of the current ones. */
+/** Selects from the current summaries those that `coveringSummaries` returns. */
 function covering(current: readonly SummaryWithWindows[]): Map<string, Summary[]> {
   const found = new Map<string, Summary[]>()
   const ended = new Set<string>()

@@ -1,6 +1,6 @@
-// Automatic titles: a conversation without a title gets one from its first turns. Like a summary, it is made from turns
-// without an audience only, and a viewer sees it only if the view contains all these turns. A title that a client gives
-// is never replaced.
+// Writes automatic titles: a conversation without a title gets one that a summarizer makes from its first turns without
+// an audience. Like a summary, the title is visible only to a viewer who sees all these turns. A title that a client
+// has set is never replaced.
 
 import { SYSTEM } from '../../store/scope.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
@@ -39,9 +39,8 @@ const cleaned = (title: string | null): string | null =>
 
 /**
  * Writes the automatic title of a conversation, if one is due. If the title changes, subscribers receive
- * ConversationUpdated. Writes nothing if a client gives a title meanwhile, or a turn that the title was made from is
- * edited.
- * @returns 1 if the result of the attempt was stored, even if that is no title; otherwise 0
+ * ConversationUpdated. Writes nothing if a client sets a title meanwhile, or one of the title's turns is edited.
+ * @returns 1 if the result of the attempt was stored, even if the attempt made no title; otherwise 0
  * @throws ProviderFailed
  */
 export async function writeTitleDue(deps: Platform, conversationId: string, signal: AbortSignal): Promise<number> {

@@ -1,9 +1,9 @@
-// Converts content of the AI SDK to the parts of a turn: of a ModelMessage, of a message of a model's prompt, of a
-// model's reply, or of its stream. context/render/ai-sdk.ts is the other direction. Pure.
+// Converts content of the AI SDK to the parts of a turn. The content is that of a ModelMessage, a prompt message, a
+// model's reply or its stream. context/render/ai-sdk.ts converts in the other direction. Pure.
 
 import type { PartInput } from './content.ts'
 
-/** A part of any of these. Its fields depend on its type. */
+/** A part of such content. Its fields depend on its type. */
 export type AiSdkPart = {
   readonly type: string
   readonly text?: string
@@ -15,13 +15,13 @@ export type AiSdkPart = {
   readonly input?: unknown
   /** Result of a tool call: a text or a value with its type. */
   readonly output?: unknown
-  /** Content of a file: an absolute URL. Other content is left out, because it belongs in a store for files. */
+  /** Content of a file. A part without an absolute URL is left out, because other content belongs in a file store. */
   readonly data?: unknown
   readonly mediaType?: string
   readonly filename?: string | undefined
 }
 
-/** Returns the value of a tool's output. A refusal without a value becomes its reason. */
+/** Returns the value of a tool's output; for a denied execution, the reason. */
 function valueOf(output: unknown): unknown {
   const { type, value, reason } = (output ?? {}) as { type?: unknown; value?: unknown; reason?: unknown }
   return type === 'execution-denied' ? (reason ?? 'The call was denied.') : (value ?? null)

@@ -4,28 +4,28 @@
 import type { AppendCall, AppendRow } from '../../store/sql/turn/append-turns.ts'
 
 /**
- * A waiting call. `text` is the length of its turns' text, in UTF-16 units; `isPlain` is the result of
- * `isPlain` in append-plain-turns.ts.
+ * A waiting call. `text` is the length of its turns' text, in UTF-16 units. `isPlain` is true if append_plain_turns
+ * accepts the call (append-plain-turns.ts).
  */
 export type WaitingAppend = { readonly call: AppendCall; readonly text: number; readonly isPlain: boolean }
 
-/** Maximum number of turns, and of UTF-16 units of text, per statement. A larger call is written alone. */
+/** Maximum number of turns, and of UTF-16 units of text, per statement. A call that exceeds one is written alone. */
 export type BatchLimits = { turns: number; text: number }
 
 const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 
 /**
- * Number of UTF-16 units of text above which a call is large. Large calls share no statement with other calls, so that
+ * Number of UTF-16 units of text above which a call is large. Large calls share no statement with smaller ones, so that
  * a short turn does not wait until long ones are indexed.
  */
 const LARGE_TEXT = 64 * 1024
 
 export const isLarge = ({ text }: WaitingAppend): boolean => text > LARGE_TEXT
 
-/** Number of UTF-16 units of text above which a batch is printed in steps, which append_plain_turns does not accept. */
+/** Maximum UTF-16 units of text in a batch for append_plain_turns; a larger batch is serialised in steps instead. */
 const MAX_PLAIN_TEXT = 128 * 1024
 
-/** Whether append_plain_turns can write the batch, all calls of which are plain or none. */
+/** Whether append_plain_turns can write the batch. Either all calls of a batch are plain, or none is. */
 export const isPlainBatch = (batch: readonly WaitingAppend[]): boolean =>
   batch[0]!.isPlain && batch.reduce((sum, { text }) => sum + text, 0) <= MAX_PLAIN_TEXT
 
@@ -57,7 +57,7 @@ function isExcluded(batch: readonly WaitingAppend[], from: number, call: AppendC
  * Returns the calls to write next, all of one tenant and grouped by queue; none if every queue is busy.
  * @param waiting queues by `queueKeyOf`; queues and their calls are in order of arrival
  * @param busy keys of queues to skip, because another statement writes or will retry their calls
- * @param allowLarge whether large calls may be chosen; without it, queues that begin with one are skipped
+ * @param allowLarge whether large calls may be chosen; if false, queues that begin with a large call are skipped
  */
 export function chooseBatch<Append extends WaitingAppend>(
   waiting: ReadonlyMap<string, readonly Append[]>,

@@ -53,7 +53,7 @@ type QueueState = {
   isScheduled: boolean
 }
 
-/** Returns the ranges that an append wrote, with JOINED entries before and WAKE_UPS_STOPPED after its turns. */
+/** Returns the journal ranges that an append wrote, including its entries of the types JOINED and WAKE_UPS_STOPPED. */
 export function journalRangesOf({ call, rows }: WrittenAppend): JournalRange[] {
   const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
@@ -151,8 +151,8 @@ const wasRefused = (error: unknown): boolean =>
 
 /**
  * Writes the calls and resolves them. Without `wait`, the statement skips the calls of locked or unknown conversations,
- * and this function returns them unresolved. The statement for plain calls also skips calls that a check might refuse,
- * and all calls of their conversations to keep their order; append_turns then executes or refuses the skipped calls.
+ * and this function returns them unresolved. The statement for plain calls also skips calls that a check might refuse
+ * and, to keep the order, all calls of their conversations. append_turns then executes or refuses the skipped calls.
  */
 async function execute(
   queue: Pick<QueueState, 'pool' | 'onWritten'>,
@@ -166,7 +166,7 @@ async function execute(
     rows = plain ? await appendPlainTurns(queue.pool, calls) : await appendTurns(queue.pool, calls, wait)
   } catch (error) {
     if (batch.length > 1 && wasRefused(error)) {
-      // An invalid call must not make the others fail: send each alone, in order.
+      // An invalid call must not make the other calls fail: send each call alone, in order.
       for (const append of batch) await execute(queue, [append], true)
     } else {
       for (const append of batch) append.reject(error)
@@ -225,5 +225,5 @@ function requeue(queue: QueueState, key: string, appends: QueuedAppend[]): void 
   schedule(queue)
 }
 
-/** Dependencies of appending. */
+/** Dependencies of the functions that append turns. */
 export type AppendDeps = Platform & { appends: AppendQueue }

@@ -25,16 +25,16 @@ export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId
     holder === null
       ? `clientId ${key} was already used for turn ${turnId}, which is ${status}, with different content or by another `
           + 'writer. Read that turn, or use another clientId.'
-      : `clientId ${key} is held by another writer: ${JSON.stringify(holder)} opened turn ${turnId} with it and is still `
-          + 'writing. Follow that turn. If it is aborted, the clientId is free again.',
+      : `clientId ${key} is in use by another writer: ${JSON.stringify(holder)} opened turn ${turnId} with it and is `
+          + 'still writing. Follow that turn. If it is aborted, the clientId can be used again.',
   )
 }
 
 /**
- * Returns the error for a turn to reply to that does not exist, or that the author does not see: both look the same.
+ * Returns the error for a replyToId whose turn does not exist, or is outside the author's view: the text is the same.
  */
 export const notInView = (path: string, turnId: string): InvalidInput =>
-  InvalidInput.at(path, `is ${turnId}, which is no turn of the conversation that the author sees`)
+  InvalidInput.at(path, `is ${turnId}; the author sees no such turn in the conversation`)
 
 /** Returns the error for a token without a live claim on the turn. */
 export function claimNotHeld({ turnId, state, answerId }: ClaimFault): Conflict {

@@ -26,7 +26,7 @@ import { streamingTurnInput, turnInput, type ParsedTurn, type TurnInput } from '
 
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
-/** Returns the content of a turn's input; `path` is the path of the turn in errors. @throws InvalidInput */
+/** Returns the content of a turn's input; `path` is the turn's path in error texts. @throws InvalidInput */
 export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {
   if (input.content != null && input.parts != null) {
     throw InvalidInput.at(`${path}.parts`, 'give content or parts, not both')
@@ -38,12 +38,12 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
 
-/** Returns the import time of a turn: now if its `createdAt` is given; null if the server sets it. */
+/** Returns the import time of a turn: the current time if `createdAt` is given; null if the server sets `createdAt`. */
 export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
 
 const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], results: [] }
 
-/** Returns the conditions that writing the turn meets. */
+/** Returns the conditions of rights.ts that writing the turn meets. */
 export function conditionsOfTurn(viewer: Viewer, turn: Pick<ParsedTurn, 'actor' | 'role' | 'createdAt'>): Condition[] {
   const conditions: Condition[] = []
   if (turn.actor != null && turn.actor !== viewer.actor) conditions.push('foreignActor')
@@ -66,7 +66,7 @@ async function requirePermitsOfTurns(
   await requirePermits(deps.db.of(viewer.tenant), viewer, verb, conversationId, [...conditions])
 }
 
-/** Kind of a participant that joins automatically: its credential's kind, or the kind for the role of its first turn. */
+/** Returns the kind of an actor who joins automatically: that of its credential, or else that of its turn's role. */
 const kindOfAuthor = ({ principal }: Viewer, actor: string, role: Role): string =>
   principal?.actor === actor ? principal.kind : KINDS[role]
 
@@ -107,7 +107,7 @@ function toRow(
   }
 }
 
-/** Returns the hash of the claim with which the turn answers another one. @throws InvalidInput if it answers none */
+/** Returns the hash of the token of a claim on `replyToId`. @throws InvalidInput for a token without a `replyToId` */
 function claimHashOf(token: string | null | undefined, turn: Pick<ParsedTurn, 'replyToId'>): string | undefined {
   if (token == null) return undefined
   if (turn.replyToId == null) throw InvalidInput.at('claimToken', 'needs turn.replyToId, the claimed turn')
@@ -124,7 +124,7 @@ async function append(
   const rows = await deps.appends.append({
     conversationId,
     tenant: viewer.tenant,
-    // The number of open turns is limited for the principal, so that it does not grow with the actors it acts as.
+    // The number of open turns is limited per principal, because one principal may act as many actors.
     viewer: viewer.principal?.actor ?? viewer.actor,
     expected,
     limits: APPEND_LIMITS,
@@ -193,12 +193,12 @@ const appendTurnInput = z.object({
 export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
- * Appends a turn. If its clientId was already used for the same content, the result has the existing turn.
+ * Appends a turn. If its clientId was already used for the same content, the result contains the existing turn.
  * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has
- * removed it.
+ * removed the actor.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by
- * rights.ts
+ * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or without a
+ * right that rights.ts requires
  * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was already used for different content, or
  * claimToken has no live claim on the turn to reply to
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
@@ -266,8 +266,8 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
  * Opens a streaming turn. Its seq is assigned at once; appendDelta adds text, with the same writerToken. If its
- * clientId was already used with the same fields and writerToken, the result has the existing turn, unless that was
- * aborted: an aborted turn has no clientId any more.
+ * clientId was already used with the same fields and writerToken, the result contains the existing turn, unless that
+ * turn was aborted: an aborted turn loses its clientId.
  * @throws InvalidInput @throws NotFound @throws NotAllowed @throws LimitReached
  * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was used with other fields or another
  * writerToken (the error names the actor who is writing), or claimToken has no live claim on the turn to reply to
@@ -280,7 +280,8 @@ export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurn
   const hashes = { writerHash: hashOfWriter(token), claimHash: claimHashOf(claimToken, turn) }
   const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashes)
   const opened = single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
-  // No delta precedes it: writers learn the id from this result. A repeated call repeats it, after a crash for example.
+  // No delta can precede holdText, because the writer learns the id from this result. If the process crashes before
+  // holdText, the repeated call of openTurn calls it.
   if ((await deps.redaction.of(viewer.tenant)) === 'turns') await holdText(deps.pool, viewer.tenant, opened.turn.id)
   return opened
 }

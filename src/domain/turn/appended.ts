@@ -2,26 +2,26 @@
 
 import type { Turn } from './turn.ts'
 
-/** What a call that appends one turn has done. */
+/** Result of a call that appends or opens one turn. */
 export type Appended = {
   turn: Turn
   /** Whether an earlier call with the same clientId had already written the turn. */
   deduplicated: boolean
   /** Whether the author joined the conversation with this turn. */
   joined: boolean
-  /** Seq of the newest entry that the call wrote, or of the turn if it was already there. */
+  /** Seq of the newest entry that the call wrote, or of the turn if an earlier call had written it. */
   lastSeq: number
 }
 
-/** What a call that appends several turns has done. */
+/** Result of a call that appends several turns. */
 export type AppendedTurns = {
-  /** In the order given. */
+  /** The turns in the order of the input. */
   turns: Turn[]
   /** Ids of the turns that an earlier call with the same clientId had already written. */
   deduplicatedIds: string[]
   /** The authors who joined the conversation with their first turn. */
   joinedActors: string[]
-  /** Seq of the newest entry that the call wrote, or of the newest turn if all were already there. */
+  /** Seq of the newest entry that the call wrote, or of the newest turn if earlier calls had written all turns. */
   lastSeq: number
 }
 

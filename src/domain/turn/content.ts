@@ -38,8 +38,8 @@ const MAX_TEXT = 16 * 1024 * 1024
 const call = { callId: name, name }
 
 /**
- * Returns the arguments of a call as JSON. OpenAI's API and some SDKs give them as a text with a JSON object; other
- * values, and texts that are no JSON object, stay as they are.
+ * Returns the arguments of a call as a JSON value. OpenAI's API and some SDKs send a string that contains a JSON
+ * object, which is parsed here. Other values, and other strings, are returned unchanged.
  */
 function parsedArguments(given: unknown): unknown {
   if (typeof given !== 'string' || !given.trimStart().startsWith('{')) return given
@@ -51,7 +51,7 @@ function parsedArguments(given: unknown): unknown {
 }
 const isGiven = (value: unknown) => value !== undefined && value !== null
 
-/** One part: an object with exactly one field, which names its type. */
+/** A part: an object with exactly one field. The name of the field is the type of the part. */
 export const partInput = z
   .object({
     text: text(MAX_TEXT).nullish(),
@@ -96,9 +96,9 @@ export type Content = {
   tokens: number
   /** The tool calls that the turn makes. */
   calls: ToolCallRef[]
-  /** Its tool results. Those of calls made earlier in the same turn have the place 0. */
+  /** The tool results in the turn. `place` is 0 for a result of a call that precedes it in the same turn. */
   results: ToolResultRef[]
-  /** The names in the text, which may be those of participants; absent for none. */
+  /** The mentioned names in the text; they need not be names of participants. Absent for none. */
   mentions?: string[]
 }
 
@@ -120,7 +120,7 @@ function countedText(part: ContentPart): string {
   }
 }
 
-/** Returns the calls and results of the parts. A result whose call precedes it in the parts has the place 0. */
+/** Returns the calls and results of the parts. `place` is 0 for a result whose call precedes it in the parts. */
 function refsOf(parts: readonly ContentPart[], path: string): { calls: ToolCallRef[]; results: ToolResultRef[] } {
   const calls = new Map<string, ToolCallRef>()
   const results: ToolResultRef[] = []
@@ -143,7 +143,7 @@ function refsOf(parts: readonly ContentPart[], path: string): { calls: ToolCallR
 }
 
 /**
- * Returns the content to store for the parts. Writing the turn finds the answered calls.
+ * Returns the content to store for the parts. The calls that its results answer are found when the turn is written.
  * @throws InvalidInput when the parts have only blank text, more bytes than `turnBytes`, or two calls with one callId
  */
 export async function contentOf(
@@ -172,7 +172,7 @@ export async function contentOf(
   }
 }
 
-/** Returns the parts with the call of each result. `own` is the turn itself, for calls that it makes. */
+/** Returns the parts with the call of each result, and the answered calls. `own` is the turn, for its own calls. */
 export function linkResults(
   parts: readonly ContentPart[] | null,
   results: readonly ToolResultRef[],
@@ -193,7 +193,7 @@ export function linkResults(
   return { parts: linked ?? null, answered: [...answered.values()] }
 }
 
-/** Whether a stored part is one that this version knows, with the fields that it needs. */
+/** Whether a stored part has a type that this version of the server knows, and the required fields. */
 function isPart(part: unknown): part is ContentPart {
   if (part === null || typeof part !== 'object') return false
   const fields = part as Record<string, unknown>
@@ -216,7 +216,7 @@ function isPart(part: unknown): part is ContentPart {
   }
 }
 
-/** Whether the stored parts are damaged, or were written by a newer version: not a list of known parts. */
+/** Whether the stored parts are not a list of known parts: damaged, or written by a newer version of the server. */
 export const isDamaged = ({ parts }: { parts: unknown }): boolean =>
   parts !== null && !(Array.isArray(parts) && parts.every(isPart))
 
@@ -226,7 +226,7 @@ export function partsOf(turn: { text: string; parts: unknown }): ContentPart[] {
   return turn.text === '' ? [] : [{ type: 'text', text: turn.text }]
 }
 
-/** Returns JSON with sorted keys and without null fields, so that equal values have equal text. */
+/** Returns JSON with sorted keys and without null fields, so that equal values have the same text. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date)

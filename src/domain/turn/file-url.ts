@@ -1,4 +1,4 @@
-// Which URLs a file part may have. Clients show them as links and images, so a URL must not run a script when opened.
+// Validates the URL of a file part. Clients show it as a link or image, so it must not run a script when opened.
 
 import { z } from 'zod'
 import { text } from '../input.ts'
@@ -8,17 +8,17 @@ export const MAX_URL = 8192
 
 /** Schemes of web addresses and object stores. */
 const SCHEMES = ['http', 'https', 'data', 's3', 'gs', 'az', 'ipfs', 'urn', 'cid']
-/** Prefixes of application-defined schemes. Browsers and systems give schemes with these prefixes no meaning. */
+/** Prefixes of application-defined schemes, which browsers and operating systems do not handle by default. */
 const PREFIXES = ['x-', 'web+']
 
 /** The allowed schemes, for error texts and descriptions. */
 export const URL_SCHEMES = `${SCHEMES.join(', ')}, or a scheme that begins with ${PREFIXES.join(' or ')}`
 
-/** Matches the media types of documents that run scripts. */
+/** Matches the data URLs of documents that can run scripts. */
 const DOCUMENT = /^data:\s*(?:text\/html|application\/xhtml\+xml|text\/xml|application\/xml|image\/svg\+xml)/i
 
 function problemOf(url: string): string | null {
-  // Browsers ignore some of these characters inside of a scheme.
+  // Browsers ignore some of these characters inside a scheme.
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0020\u007f]/.test(url)) return 'must not contain white space or control characters'
   const scheme = /^([a-z][a-z0-9+.-]*):./i.exec(url)?.[1]!.toLowerCase()

@@ -61,7 +61,7 @@ export const shareOf = (bytes: number, conversations: number): number =>
   Math.max(MIN_SHARE_BYTES, Math.floor(bytes / Math.max(1, conversations)))
 
 /**
- * Returns the turns that were read.
+ * Returns the turns of a read that left out none.
  * @param maxBytes the size limit of the read
  * @throws InvalidInput if the read left out turns because of the limit
  */
@@ -89,8 +89,8 @@ async function changedSince(
 }
 
 /**
- * Returns the page that the arguments describe, with the statement that reads it and the filter on changes, which needs
- * a statement of its own. @throws InvalidInput
+ * Returns the requested page, the options of the statement that reads it, and `sinceSeq`, which needs a separate
+ * statement (changedSince). @throws InvalidInput
  */
 function requestOf({ limits }: Pick<Platform, 'limits'>, conversations: number, args: TurnsArgs) {
   const page = paging(args, limits.pageSize)
@@ -130,7 +130,7 @@ async function pagesOf(
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
  * page. A page has fewer turns than requested if more would exceed PAGE_BYTES, or the conversation's share of it; it
  * has at least one turn if there is any. `filter.sinceSeq` selects the turns whose newest version was written,
- * committed or aborted after that entry; if superseded versions are listed, it selects each version by itself.
+ * committed or aborted after that entry; with `includeSuperseded`, it selects individual versions instead.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -147,12 +147,12 @@ export async function pageOfTurns(
   return pagesOf(deps, viewer, conversationIds, read, page)
 }
 
-/** A conversation; null if the viewer does not see it. Its page of turns is then empty. */
+/** A conversation with a page of its turns. If the viewer does not see it, it is null and the page is empty. */
 export type ConversationWithTurns = { conversation: Conversation | null; turns: Page<Turn> }
 
 /**
- * Returns the conversations with a page of their turns each, in the order of the ids, as `getConversations` and
- * `pageOfTurns` do, but reads both at once. Ignores `filter.sinceSeq`, which needs an earlier read.
+ * Returns the conversations, each with a page of its turns, in the order of the ids. Combines `getConversations` and
+ * `pageOfTurns` in one round trip. Ignores `filter.sinceSeq`, which needs an earlier read.
  * @throws InvalidInput
  */
 export async function getConversationsWithTurns(
@@ -175,8 +175,8 @@ const historyArgs = z.object({ limit: count.nullish(), beforePosition: count.nul
 export type HistoryArgs = z.input<typeof historyArgs>
 
 /**
- * Returns the number of turns to read, and the position before which they end; null means that they end with the
- * newest.
+ * Returns the number of turns to read, and the position that all of them must precede; null if the newest turn may be
+ * included.
  * @throws InvalidInput
  */
 export function historyPage(

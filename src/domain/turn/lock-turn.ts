@@ -1,4 +1,4 @@
-// Locks the conversation of a turn for a change of that turn.
+// Locks the conversation of a turn, so that a transaction can change the turn.
 
 import { NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
@@ -7,7 +7,7 @@ import { lockJournal } from '../../store/sql/event/write-entry.ts'
 import { isWithinReach } from '../authorize.ts'
 import type { Viewer } from '../view.ts'
 
-/** A conversation whose journal the transaction has locked. */
+/** A conversation whose journal the transaction has locked. `salt` salts the hashes of its indexed terms. */
 export type LockedConversation = { conversationId: string; salt: number; visibility: ConversationVisibility }
 
 /**

@@ -1,5 +1,5 @@
 // Pins and unpins turns. Contexts include pinned turns regardless of their age. A pin belongs to the turn, not to a
-// version: all versions of a turn have the same value of `pinned`, also after an edit.
+// version: all versions of a turn have the same value of `pinned`, even after an edit.
 
 import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
@@ -20,15 +20,15 @@ export type PinTurnInput = z.input<typeof pinTurnInput>
 export type Pinned = {
   /** The newest version that the viewer sees. */
   turn: Turn
-  /** Whether the call changed the turn. False if it already was as requested. */
+  /** Whether the call changed the turn. False if the turn was already pinned, or unpinned, as requested. */
   changed: boolean
 }
 
 /**
- * Pins a turn, given by the id of any version. A turn that is pinned already is returned as it is. The owner or an
- * administrator who sees the turn may pin it; without a principal, any present participant.
+ * Pins a turn, given by the id of any version. A turn that is already pinned does not change. The owner or an
+ * administrator who sees the turn may pin it. Without a principal, any present participant who sees it may.
  * @throws InvalidInput @throws NotFound if the viewer does not see the version
- * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
+ * @throws NotAllowed if the viewer is not a present participant, or without a right that rights.ts requires
  * @throws Conflict if the turn was erased
  */
 export async function pinTurn(deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> {

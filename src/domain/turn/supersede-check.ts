@@ -12,7 +12,7 @@ export type OlderVersion = {
   audience: readonly string[] | null
   /** Id of the next version; null for the newest version. */
   supersededBy: string | null
-  /** When retention removed the content; null while it is there. */
+  /** Time at which retention removed the content; null if the content was not removed. */
   removedAt: Date | null
 }
 

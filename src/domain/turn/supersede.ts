@@ -1,5 +1,5 @@
-// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older versions; all share the position.
-// Each version has its own journal entry and the same audience.
+// supersedeTurn: edits or regenerates a turn. Adds a newer version and keeps the older ones. All versions of a turn
+// have the same position and audience; each has its own journal entry.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
@@ -34,10 +34,10 @@ export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
 /** A written edit: the fields of both versions from which derivatives are computed. */
 export type WrittenEdit = {
   conversationId: string
-  /** Whether the turn has no audience. Other turns are neither counted nor summarised. */
+  /** Whether the turn has no audience. Turns with an audience are neither counted nor summarised. */
   isPublic: boolean
   older: { id: string; position: number; isCommitted: boolean; tokenCount: number }
-  /** Always committed. */
+  /** The newer version is always committed. */
   newer: { tokenCount: number }
 }
 
@@ -85,7 +85,7 @@ type Older = OlderVersion & {
   metadata: Prisma.JsonValue
 }
 
-/** Reads the version to supersede, under the lock. */
+/** Reads the version to supersede. The transaction must have locked the conversation. */
 async function readOlder(tx: Tx, conversationId: string, turnId: string): Promise<Older> {
   const older = await tx.turn.findUniqueOrThrow({ where: { id_conversationId: { id: turnId, conversationId } } })
   // Prisma reads a null audience as an empty list.
@@ -138,8 +138,8 @@ async function checkReply(
 }
 
 /**
- * Finds the calls that the results answer. A result without a turn keeps the call that the older version answers with
- * the same callId and tool. @throws InvalidInput
+ * Finds the calls that the results answer. A result without `callTurnId` answers the same call as the older version's
+ * result with that callId and tool. @throws InvalidInput
  */
 async function findCallsOf(
   tx: Tx,
@@ -252,7 +252,7 @@ export type Superseded = {
   turn: Turn
   /** Whether an earlier call with the same clientId had already written the version. */
   deduplicated: boolean
-  /** Seq of the newest entry that the call wrote, or of the version if it was already there. */
+  /** Seq of the newest entry that the call wrote, or of the version if an earlier call had written it. */
   lastSeq: number
 }
 
@@ -261,8 +261,9 @@ export type Superseded = {
  * Keeps the older version's `replyToId`, `pinned`, `model` and `metadata` if omitted; null clears them. Other fields
  * are not kept.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed for an actor who is not the turn's author, or has left, or by rights.ts
- * @throws Conflict if the turn is open, erased or already superseded, or the clientId was used for different content
+ * @throws NotAllowed for an actor who is not the turn's author, or has left, or without a right that rights.ts requires
+ * @throws Conflict if the turn is open, erased or already superseded, retention removed its content, or the clientId
+ * was used for different content
  */
 export async function supersedeTurn(
   deps: SupersedeDeps,

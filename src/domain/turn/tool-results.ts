@@ -15,7 +15,7 @@ export type GivenTurn = {
 
 const quoted = (values: readonly string[]) => values.map((value) => JSON.stringify(value)).join(' or ')
 
-/** Why a result answers no call. Models and the AI SDK reject a result of another tool. */
+/** Returns the reason that a result answers no call. Models and the AI SDK reject a result of another tool. */
 export function resultProblem(outcome: 'no_call' | 'other_name' | 'ambiguous', fault: ResultFault): string {
   const { callId, name, turnId, found } = fault
   const call = `${JSON.stringify(callId)}${turnId === null ? '' : ` of turn ${turnId}`}`
@@ -30,9 +30,10 @@ export function resultProblem(outcome: 'no_call' | 'other_name' | 'ambiguous', f
 }
 
 /**
- * Returns the results of each turn of a batch, with the place of the turn that made the call. A result without a turn
- * answers the only call with its callId in earlier turns of the batch that its author sees; of several, the only one
- * without a result in the batch. Other results keep no place: their calls are looked up when the batch is written.
+ * Returns the results of each turn of a batch; `place` is the index of the turn in the batch that made the call. A
+ * result without `turnId` answers the only call with its callId in earlier turns of the batch that its author sees. If
+ * there are several such calls, it answers the only one that has no result in the batch. Other results get no place:
+ * their calls are found when the batch is written.
  * @throws InvalidInput for a result of another tool, or of one of several calls
  */
 export function placeResults(

@@ -1,4 +1,4 @@
-// The input of a turn that is appended, opened or written as a newer version.
+// Schemas of the input that appends a turn, opens a streaming turn, or writes a newer version of a turn.
 
 import { z } from 'zod'
 import { Role } from '../../store/generated/enums.ts'
@@ -34,9 +34,9 @@ export const turnInput = z.object({
 })
 export type TurnInput = z.input<typeof turnInput>
 
-/** A turn that is opened for streaming: its text is sent later. */
+/** The input of a streaming turn: its text is sent later. */
 export const streamingTurnInput = turnInput.omit({ content: true, parts: true }).strict()
 
-/** The newer version of a turn. The audience of a turn cannot change. */
+/** The input of a newer version. It has no audience, because the audience of a turn cannot change. */
 export const turnVersionInput = turnInput.omit({ audience: true }).strict()
 export type ParsedTurn = z.output<typeof turnInput>

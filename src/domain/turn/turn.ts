@@ -39,8 +39,8 @@ export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly str
 }
 
 /**
- * Checks that the viewer's credential gives access to the conversation of the turn. Reads the turn only if the credential
- * is limited to some conversations.
+ * Checks that the viewer's credential gives access to the conversation of the turn. Reads the turn only if the
+ * credential is limited to some conversations.
  * @throws NotFound
  */
 export async function requireTurnWithinReach(
@@ -77,12 +77,12 @@ export async function getPreviousVersions(
   return versionsWithinReach(viewer, await readVersions(pool, viewer, ids, 'previous'))
 }
 
-/** Whether this version superseded another one. Every viewer of the version sees the first one, too. */
+/** Whether this version superseded another one. Every viewer who sees this version also sees the first version. */
 export const isEdited = ({ seq, position }: Pick<Turn, 'seq' | 'position'>): boolean => seq !== position
 
 /**
  * Returns the number of each version in the viewer's view, by turn id: the first version has number 1. Versions that
- * the viewer does not see are not counted, so the number does not tell that they exist.
+ * the viewer does not see are not counted, so the number does not reveal them.
  */
 export async function getVersionNumbers(
   { pool }: Pick<Platform, 'pool'>,

@@ -9,7 +9,7 @@ export type OperationLimits = {
   tokens: number
   /** Maximum number of nested levels of fields. */
   depth: number
-  /** Maximum number of fields that a document selects; a field of a fragment counts wherever the fragment is used. */
+  /** Maximum number of fields that a document selects; a field of a fragment counts each time the fragment is used. */
   fields: number
   /** Maximum number of aliases in a document. */
   aliases: number

@@ -1,5 +1,5 @@
-// Converts messages to the prompt of a model of Vercel's AI SDK. The prompt has no names of authors, so the text of a
-// user message begins with the author's name.
+// Converts messages to the prompt of a model of Vercel's AI SDK. The prompt format has no field for an author's name,
+// so the name is put at the beginning of a user message's text.
 
 import type {
   JSONValue,
@@ -94,7 +94,7 @@ function userContent({ content, name }: ProviderMessage, urls: SupportedUrls): U
     : [{ type: 'text', text: `${name}:` }, ...parts]
 }
 
-/** Passes a file with its data, or by a URL that the model fetches; names any other file. */
+/** Passes a file with its data, or by its URL if the model can fetch it. Describes any other file as text. */
 function toFile(part: ProviderFilePart, urls: SupportedUrls): UserPart {
   const { url, mediaType, fileName } = part
   const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1]
@@ -102,7 +102,7 @@ function toFile(part: ProviderFilePart, urls: SupportedUrls): UserPart {
   return { type: 'file', data: data ?? new URL(url), mediaType, ...(fileName && { filename: fileName }) }
 }
 
-/** Whether the model fetches such files. The keys are media types, such as `image/*`. */
+/** Whether the model can fetch files of the media type from the URL. The keys of `urls` may be patterns: `image/*`. */
 const isSupported = (urls: SupportedUrls, mediaType: string, url: string): boolean =>
   URL.canParse(url)
   && Object.entries(urls).some(([type, patterns]) => {

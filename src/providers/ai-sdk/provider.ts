@@ -1,5 +1,5 @@
-// The chat provider for any model of Vercel's AI SDK 6. It calls the model object itself, so it imports only types. The
-// retries, the tool loop and the timeouts are Colloquy's, not those of the SDK's functions.
+// The chat provider for any model of Vercel's AI SDK 6. It calls the model object directly, so it imports only types.
+// Colloquy itself implements retries, the tool loop and timeouts, instead of the SDK's functions.
 
 import type { LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import { createChatAdapter, STALL_MS, type ChatAdapter, type ReplyPiece } from '../chat-adapter.ts'
@@ -49,7 +49,7 @@ export function createAiSdkProvider(given: AiSdkModel, { stallMs = STALL_MS } = 
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV3StreamPart>
 
-/** Reads the parts of a stream. Reasoning, sources and files are left out, and so are calls that the provider executes. */
+/** Reads the parts of a stream. Omits reasoning, sources, files, and tool calls that the provider executes. */
 async function* piecesOf(reader: Reader, isAlive: () => void): AsyncGenerator<ReplyPiece> {
   let id: string | undefined
   try {
@@ -101,9 +101,10 @@ function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): ProviderT
 /** An error of the SDK. Its message quotes the provider's reply, so no message of ProviderCallFailed contains it. */
 type SdkError = Error & { statusCode?: number; isRetryable?: boolean; responseHeaders?: Record<string, string> }
 
+/** Whether the connection failed: `fetch` throws an error with a cause. */
 const isConnection = (error: Error) => error.cause instanceof Error
 
-/** Returns the failure that an error of the model means. @throws `given` unless the SDK or the connection caused it */
+/** Converts an error of the model. Rethrows `given` if neither the SDK nor the connection caused it. */
 function failureOf(given: unknown, isAccepted: boolean, label: string): ProviderCallFailed {
   if (!(given instanceof Error)) return new ProviderCallFailed('UNAVAILABLE', `${label} reported an error.`, true)
   const error = given as SdkError

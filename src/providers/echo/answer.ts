@@ -1,5 +1,5 @@
-// The answer of the echo provider if no script applies: tool results, or the sentence of the context that shares the most
-// words with the newest user message. It names its source. Pure and deterministic.
+// The answer of the echo provider if no script applies: the tool results, or the sentence of the context that shares
+// the most words with the newest user message, with its source. The functions are pure and deterministic.
 
 import { sentencesOf } from '../../text/sentences.ts'
 import { terms } from '../../text/words.ts'
@@ -7,7 +7,7 @@ import { asText, sourcesOf, textOf, toolResultsOf } from '../message-parts.ts'
 import type { ProviderMessage } from '../ports/provider-adapter.ts'
 import { afterQuestion, questionOf } from './script.ts'
 
-/** A sentence of the context. `source` is the id of its turn or fact, or the name of the message without one. */
+/** A sentence of the context. `source` is the id of its turn or fact; without one, the name of the speaker. */
 type Sentence = { speaker: string; text: string; source: string }
 
 /** Matches a quote of a recalled turn: the speaker and the time, then the text between fences. */
@@ -30,7 +30,7 @@ function sentencesIn(message: ProviderMessage): Sentence[] {
 /** Quotes a text in one line. Removes each `@`, because a mention may start another agent. */
 const quoted = (text: string) => `"${text.replace(/\s+/g, ' ').replaceAll('@', '').trim()}"`
 
-/** Returns the newest tool results, after the newest user message; empty if there are none. */
+/** Returns the text of the tool results after the newest user message; empty if there are none. */
 export const resultText = (messages: readonly ProviderMessage[]): string =>
   afterQuestion(messages)
     .filter(({ role }) => role === 'tool')
@@ -48,7 +48,7 @@ export function answerFrom(messages: readonly ProviderMessage[]): string {
   let best: { sentence: Sentence; score: number } | null = null
   for (const sentence of messages.filter((message) => message !== question).flatMap(sentencesIn)) {
     const score = new Set(terms(sentence.text).filter((term) => asked.has(term))).size
-    // The newest of equally good sentences.
+    // Of several sentences with the same score, select the newest.
     if (score > 0 && score >= (best?.score ?? 0)) best = { sentence, score }
   }
   if (best) return `${best.sentence.speaker} said: ${quoted(best.sentence.text)} (${best.sentence.source})`

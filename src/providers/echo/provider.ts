@@ -1,5 +1,5 @@
-// The chat provider without a model, for demos and tests. It answers from the context, or as a script says, word by
-// word. The same call gets the same reply. A token is a word.
+// A chat provider without a model, for demos and tests. It answers word by word, from the context or from a script
+// (script.ts). Equal calls get equal replies. It counts each word as one token.
 
 import { createHash } from 'node:crypto'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
@@ -14,14 +14,14 @@ export type EchoProviderSettings = {
   wordMs?: number | undefined
   /** Time without a word after which a call fails, ms. Default: STALL_MS. */
   stallMs?: number | undefined
-  /** Ends the process, for scripts that do so. Default: such scripts are refused. */
+  /** Ends the process, for rules with `die`. Default: such rules are refused. */
   die?: (() => void) | undefined
 }
 
 /** The only model of the echo provider. */
 export const ECHO_MODEL = 'echo'
 
-/** Maximum number of calls whose scripted failures are counted. The oldest one is forgotten. */
+/** Maximum number of different calls whose scripted failures are counted. The oldest ones are forgotten. */
 const COUNTED_CALLS = 1_000
 
 type Plan = {
@@ -36,7 +36,7 @@ export function createEchoProvider({ wordMs = 0, stallMs = STALL_MS, die }: Echo
   /** Number of scripted failures, by digest of the messages. */
   const failures = new Map<string, number>()
 
-  /** Counts a call that is to fail. Returns whether it fails. */
+  /** Counts a call of a rule with `fail`. Returns whether the call fails, as the first `times` equal calls do. */
   function countsAsFailure(key: string, times: number): boolean {
     const count = (failures.get(key) ?? 0) + 1
     if (count > times) return false
@@ -46,7 +46,7 @@ export function createEchoProvider({ wordMs = 0, stallMs = STALL_MS, die }: Echo
     return true
   }
 
-  /** Stalls, ends the process or fails, as the rule says. */
+  /** Applies `stall`, `die` and `fail` of the rule. */
   async function interrupt({ rule: { fail, stall, die: dies }, key }: Plan, signal: AbortSignal): Promise<void> {
     if (stall) await untilAborted(signal)
     if (dies) {
@@ -106,7 +106,7 @@ export function createEchoProvider({ wordMs = 0, stallMs = STALL_MS, die }: Echo
 
 const refused = (reason: string) => new ProviderCallFailed('REFUSED', `echo ${reason}.`, false)
 
-/** Rejects with the signal's reason. */
+/** Returns a promise that rejects with the signal's reason when the signal is aborted. */
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
     if (signal.aborted) reject(signal.reason as Error)
@@ -118,7 +118,7 @@ const contentOf = ({ content }: ProviderCallParams['messages'][number]) => conte
 /** Splits a text into words of at most 1,000 characters, each with the white space after it. */
 const wordsOf = (text: string): string[] => text.match(/\s{1,1000}|\S{1,1000}\s{0,1000}/gu) ?? []
 
-/** Decides what to reply. @throws InvalidScript */
+/** Returns the reply to a call, and how it fails. @throws InvalidScript */
 function planOf(params: ProviderCallParams): Plan {
   const { messages, toolChoice, tools = [] } = params
   const rule: Partial<EchoRule> = findRule(params) ?? {}

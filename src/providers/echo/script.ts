@@ -1,14 +1,14 @@
-// The scripts of the echo provider: rules that say what it replies, and how it fails. Pure.
+// The scripts of the echo provider: rules for its replies and failures. The functions are pure.
 //
-// A rule applies if the newest user message contains `when` and if as many rounds of tool calls followed it as `round`
-// says. The first rule that applies is used. Rules come from `extensions.echo`, from the newest user message, or from a
-// system message; a message contains them as `{"echo": …}`, a rule or a list of rules.
+// A rule applies if the newest user message contains `when`, and `round` rounds of tool calls followed that message.
+// The first rule that applies is used. Rules are read from `extensions.echo`, from the newest user message, and from
+// the system messages, newest first. A message contains them as `{"echo": …}`, with one rule or a list of rules.
 
 import { z } from 'zod'
 import { textOf, toolCallsOf } from '../message-parts.ts'
 import type { ProviderCallParams, ProviderFailureCode, ProviderMessage } from '../ports/provider-adapter.ts'
 
-/** Maximum length of a reply, in UTF-16 units: enough for replies that are too large. */
+/** Maximum length of a reply, in UTF-16 units. It exceeds MAX_REPLY_BYTES, so that scripts can test that limit. */
 const MAX_UNITS = 16 * 1024 * 1024
 /** Maximum pause before a word, ms. */
 const MAX_WORD_MS = 60_000
@@ -29,19 +29,22 @@ const CODES = [
 
 const failure = z.strictObject({
   code: z.enum(CODES),
-  /** Default: none. */
+  /** HTTP status of the failure. Default: none. */
   status: z.int().min(400).max(599).optional(),
-  /** Default: none. */
+  /** Pause that the failure requests, ms. Default: none. */
   retryAfterMs: z.int().min(0).max(3_600_000).optional(),
-  /** Number of equal calls that fail, before one succeeds. Default: all. */
+  /** Number of equal calls that fail before one succeeds. Default: all calls fail. */
   times: z.int().min(1).optional(),
 })
 
 const rule = z
   .strictObject({
-    /** Ignores case. Default: every message contains it. */
+    /** Text in the newest user message; case is ignored. Default: the rule applies to every message. */
     when: z.string().optional(),
-    /** Default: 0 for a rule with tool calls, so that its calls end; otherwise "any". */
+    /**
+     * Number of rounds of tool calls after the newest user message, or "any". Default: 0 for a rule with tool calls, so
+     * that it applies only once; otherwise "any".
+     */
     round: z.union([z.int().min(0), z.literal('any')]).optional(),
     /** `{{answer}}` is the answer from the context, `{{result}}` the newest tool results. Default: "{{answer}}". */
     text: z.string().optional(),
@@ -54,9 +57,9 @@ const rule = z
     /** Number of words before `fail`, `stall` or `die`. Default: 0, before the reply begins. */
     after: z.int().min(0).default(0),
     fail: failure.optional(),
-    /** The reply stops without an end. */
+    /** Whether the reply stops without an end, so that the call stalls. Default: no. */
     stall: z.literal(true).optional(),
-    /** The process ends by SIGKILL, if the provider is configured so. */
+    /** Whether the process ends by SIGKILL, if the provider's settings allow it. Default: no. */
     die: z.literal(true).optional(),
   })
   .refine(
@@ -67,7 +70,7 @@ const rules = z.array(rule)
 
 export type EchoRule = z.output<typeof rule>
 
-/** A script that does not follow the format. */
+/** The script does not have the required format. */
 export class InvalidScript extends Error {}
 
 const isUser = ({ role }: ProviderMessage) => role === 'user'

@@ -1,14 +1,14 @@
-// Calls to OpenAI-compatible servers, for all providers that use one. Each request has a time limit, transient failures
-// are retried, and close() ends every running call. Nothing is read from the environment.
+// Calls OpenAI-compatible servers, for all providers that use one. Each request has a time limit, transient failures
+// are retried, and close() ends every running call. Reads no environment variables.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { closedProvider } from '../ports/call-failed.ts'
 import { explain, Unreachable, type ErrorContext } from './failure.ts'
 
-/** A server and the key for it. */
+/** An API and its key. */
 export type Endpoint = {
-  /** Without a trailing slash. */
+  /** Base URL, without a trailing slash. */
   baseUrl: string
   /** Undefined for servers that require no key. */
   apiKey: string | undefined
@@ -30,7 +30,7 @@ const MAX_PAUSE_MS = 20_000
 /** Maximum size of the body of an error, in bytes. The rest is not read. */
 const MAX_ERROR_BYTES = 64 * 1024
 
-/** Returns the response; without the rest of its body if that is the long body of an error. */
+/** Fetches, and cuts the body of an error to MAX_ERROR_BYTES. */
 const fetchWithShortErrors: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   if (response.ok || !response.body) return response
@@ -102,7 +102,7 @@ export type Calls = {
   close(): void
 }
 
-/** @param provider the port and the provider's name, for the error after close */
+/** Creates the calls of one provider. `provider` has its port and name, for the error after close. */
 export function createCalls(
   { baseUrl, apiKey }: Endpoint,
   provider: { port: string; name: string },

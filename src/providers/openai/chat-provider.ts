@@ -1,5 +1,5 @@
-// The chat provider for any server with OpenAI's POST /chat/completions. Every call streams, so that a slow model is not
-// mistaken for a stalled one. The client's own retries are off: the caller decides whether a call is repeated.
+// The chat provider for any server with OpenAI's POST /chat/completions. Every call streams, so that a slow model is
+// not mistaken for a stalled one. The client's own retries are disabled: the caller decides whether to repeat a call.
 
 import { APIError } from 'openai'
 import { Stream } from 'openai/streaming'
@@ -49,11 +49,11 @@ export function createOpenAiProvider(settings: OpenAiProviderSettings): ChatAdap
   })
 }
 
-/** Whether the reply has a type that only other services send; servers of models may omit the type. */
+/** Whether the reply has a content type that only other services send. Servers of models may omit the type. */
 const isOtherFormat = ({ headers }: Response) =>
   /^(application\/json|text\/html)\b/i.test(headers.get('content-type') ?? '')
 
-/** Reports each piece of the body, and fails when a line is longer than MAX_LINE_BYTES. */
+/** Calls `isAlive` for each chunk of the body, and fails when a line is longer than MAX_LINE_BYTES. */
 function watchLines(isAlive: () => void, label: string): TransformStream<Uint8Array, Uint8Array> {
   let lineBytes = 0
   return new TransformStream({
@@ -78,13 +78,13 @@ async function* piecesOf(chunks: AsyncIterable<Chunk>, label: string): AsyncGene
   try {
     for await (const chunk of chunks) yield* reader.read(chunk)
   } catch (error) {
-    // After the end of the reply only its usage is lost.
+    // After the end of the reply, a failure loses only its usage.
     if (!reader.isFinished() || error instanceof ProviderCallFailed) throw error
   }
   yield* reader.end()
 }
 
-/** Explains a failed call. An error in mid-stream has no HTTP status, but may have one as its code. */
+/** Converts the error of a call. An error within the stream has no HTTP status, but its code may be one. */
 function failureOf(
   error: unknown,
   isAccepted: boolean,

@@ -1,5 +1,6 @@
-// Reads the chunks of a streamed chat completion as the pieces of a reply. Servers differ: some number the parallel
-// tool calls, some repeat the number, some send whole calls; usage comes with the last chunk, after it, or never.
+// Converts the chunks of a streamed chat completion to the pieces of a reply. Servers differ: some number parallel tool
+// calls, some give all of them the same number, some send whole calls. Usage arrives with the last chunk, after it, or
+// never.
 
 import type { ReplyEnd, ReplyPiece } from '../chat-adapter.ts'
 import { parseArguments } from '../message-parts.ts'
@@ -29,19 +30,19 @@ const FINISH_REASONS: Record<string, ProviderFinishReason> = {
   content_filter: 'content-filter',
 }
 
-/** Whether a value is a text that is not empty. */
+/** Whether a value is a non-empty string. */
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 export type ChunkReader = {
   /** Returns the pieces of a chunk. @throws ProviderCallFailed with BAD_REPLY or REPLY_TOO_LARGE */
   read(chunk: Chunk): ReplyPiece[]
-  /** Whether the reply is complete. What follows can only be usage. */
+  /** Whether the reply is complete. Further chunks can contain only usage. */
   isFinished(): boolean
   /** Returns the tool calls and the end. Empty if the reply is not complete. */
   end(): ReplyPiece[]
 }
 
-/** @param size limits the arguments while they arrive */
+/** Creates a reader of one reply. `size` limits the arguments of tool calls while they arrive. */
 export function createChunkReader(label: string, size: { add(text: string): void }): ChunkReader {
   const calls: OpenCall[] = []
   let finish: string | null = null

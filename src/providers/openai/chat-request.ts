@@ -5,7 +5,7 @@ import { openAiName } from '../../text/openai-name.ts'
 import { asText, fileAsText, isFetchable, isFile, pairCalls, textOf, type PairedMessage } from '../message-parts.ts'
 import type { ProviderCallParams, ProviderContentPart, ProviderMessage } from '../ports/provider-adapter.ts'
 
-/** Parameters that `extensions.openai` cannot set, because the adapter or the caller decides them. */
+/** Parameters that `extensions.openai` cannot set, because the adapter or the call's parameters set them. */
 const RESERVED = new Set(['model', 'messages', 'stream', 'stream_options', 'n', 'tools', 'tool_choice'])
 
 export type RequestOptions = {
@@ -13,7 +13,7 @@ export type RequestOptions = {
   maxTokensField: 'max_tokens' | 'max_completion_tokens'
 }
 
-/** Returns the request. `metadata.extensions.openai` has further parameters for it. */
+/** Returns the request. `metadata.extensions.openai` may contain further parameters, except those in RESERVED. */
 export function chatRequest(params: ProviderCallParams, options: RequestOptions): ChatCompletionCreateParamsStreaming {
   const { messages, tools = [], toolChoice, maxTokens, metadata } = params
   const further = Object.entries((metadata.extensions?.openai ?? {}) as Record<string, unknown>)
@@ -74,7 +74,7 @@ function toOpenAi(paired: PairedMessage): ChatCompletionMessageParam[] {
 
 type Block = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }
 
-/** Returns a text, or blocks if the message has an image. */
+/** Returns the content of a user message: blocks if it has an image, otherwise a text. */
 function userContent({ content }: ProviderMessage): string | Block[] {
   const blocks = content.flatMap((part: ProviderContentPart): Block[] => {
     if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text as string }]

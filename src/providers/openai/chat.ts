@@ -15,12 +15,12 @@ export type PromptedSettings = ChatSettings & {
 
 /** Retries only short outages, because the job queue retries after longer ones. */
 const RETRY_POLICY: RetryPolicy = { timeoutMs: 60_000, retries: 2, pauseMs: 500 }
-/** Maximum UTF-16 units of a reply. A longer one shows that the model did not stop. */
+/** Maximum length of a reply, in UTF-16 units. A longer reply indicates that the model did not stop. */
 const MAX_REPLY_UNITS = 1024 * 1024
 
 export type Message = { role: 'system' | 'user'; content: string }
 
-/** The reply is unusable, but a second one may be usable. */
+/** The reply is unusable, but a second request may get a usable one. */
 export class BadReply extends Error {}
 
 /** The parts of error messages about a chat model. */
@@ -37,8 +37,8 @@ type ChatErrorContext = {
 
 type Chat = Pick<Calls, 'check' | 'close'> & {
   /**
-   * Passes the JSON value in the model's reply to `read` and returns its result. `read` throws BadReply for an unusable
-   * value.
+   * Passes the JSON value in the model's reply to `read`, and returns the result of `read`. `read` throws BadReply for
+   * an unusable value.
    * @throws CallFailed, or the signal's reason after an abort
    */
   ask<T>(messages: Message[], read: (value: unknown) => T, signal?: AbortSignal): Promise<T>
@@ -88,8 +88,8 @@ export function createChat(
 }
 
 /**
- * Splits items into requests, in order. A request has at most `maxItems` items and `maxUnits` units; an item with more
- * units than that gets a request of its own.
+ * Splits items into requests, in order. A request has at most `maxItems` items and `maxUnits` units. An item with more
+ * than `maxUnits` units gets its own request.
  */
 export function requestsOf<T>(
   items: Iterable<T>,
@@ -111,7 +111,7 @@ export function requestsOf<T>(
   return requests
 }
 
-/** Encloses data in a fence that is longer than any fence in the data, so that data cannot be read as the prompt. */
+/** Encloses data in a fence that is longer than any fence in the data, so that the data cannot end the fence. */
 export function fenced(text: string): string {
   let longest = 2
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)

@@ -1,5 +1,6 @@
-// Embeds texts with any server that has OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A call returns
-// vectors that satisfy the port's contract or fails with the cause and the next step. No message contains the key.
+// Embeds texts with any server that has OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A call either
+// returns vectors that satisfy the port's contract, or fails with a message that names the cause and the next step, but
+// never the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
@@ -25,7 +26,8 @@ const REQUEST_TEXTS = 128
 const REQUEST_BYTES = 256 * 1024
 const TEXT_BYTES = 8_191
 /**
- * Minimum UTF-16 units to which a text is cut. If the server rejects a text that cannot be cut further, the call fails.
+ * Minimum length to which a text is cut, in UTF-16 units. If the server rejects a text that cannot be cut further, the
+ * call fails.
  */
 const MIN_CUT_UNITS = 128
 
@@ -54,8 +56,9 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, retryPolicy: Retr
     }, stop)
 
   /**
-   * Embeds the texts. If the server rejects a request as too long, halves the number of texts, and finally the text. A
-   * text is cut only when it is alone in a request, so that its vector does not depend on other texts.
+   * Embeds the texts. If the server rejects a request as too long, halves the number of texts per request, and then the
+   * length of a single text. A text is cut only if it is alone in a request, so that its vector does not depend on
+   * other texts.
    */
   async function embedAll(texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
     try {

@@ -1,5 +1,5 @@
-// Extracts facts with a chat model, using prompts/extract-facts.md. The turns are sent as JSON inside a fence. A
-// reply of another shape is rejected as a whole. Characters that Postgres cannot store are removed, and facts that
+// Extracts facts with a chat model, using prompts/extract-facts.md. The turns are sent as JSON inside a fence. A reply
+// with another structure is rejected as a whole. Characters that Postgres cannot store are removed, and facts that
 // violate the port's contract are dropped.
 
 import { z } from 'zod'
@@ -66,7 +66,7 @@ function requestsFor(turns: readonly ExtractorTurn[]): ExtractorTurn[][] {
 /** Returns the text on one line, without characters that Postgres cannot store. */
 const clean = (text: string) => text.replaceAll('\0', '').toWellFormed().replace(/\s+/g, ' ').trim()
 
-/** Parses a list of facts. @throws BadReply */
+/** Parses a reply with a list of facts. @throws BadReply */
 function readReply(value: unknown): ExtractedFact[] {
   const { data, error } = replySchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))

@@ -1,6 +1,6 @@
 // Judges pairs of facts with a chat model, using prompts/judge-facts.md. Pairs are sent as numbered JSON inside a
-// fence, without ids. Verdicts on other numbers are dropped, so a fact with malicious text can at worst cause a wrong
-// verdict on a pair of the same request.
+// fence, without ids. Verdicts with other numbers are dropped, so a fact with malicious text can only cause wrong
+// verdicts on pairs of the same request.
 
 import { z } from 'zod'
 import { CallFailed } from '../ports/call-failed.ts'

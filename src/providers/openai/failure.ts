@@ -1,6 +1,6 @@
 // Explains failed requests to OpenAI-compatible servers: whether the failure is transient, the pause before a retry,
-// and a message with the cause and the next step. Messages reach clients, jobs and logs, so they contain neither the
-// address of the server nor sentences that it sent, which may quote turns or a part of the key.
+// and a message with the cause and the next step. Messages are sent to clients and stored in jobs and logs, so they
+// contain neither the address of the server nor sentences that it sent, which may quote turns or a part of the key.
 
 import { APIConnectionError, APIError } from 'openai'
 import { isTooLongFailure, isTransientStatus, pauseOf } from '../http-failure.ts'
@@ -14,7 +14,7 @@ export const OPENAI_VARIABLES = { url: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY' 
 
 /** The parts of error messages about a provider and its server. */
 export type ErrorContext = {
-  /** The provider and its model. Every message begins with them. */
+  /** The names of the provider and its model. Every message begins with them. */
   label: string
   /** The expected reply, for example "embeddings". */
   noun: string
@@ -37,12 +37,12 @@ export type Explained = {
   pauseMs: number | null
 }
 
-/** The server did not answer in time. Its message is shown to clients. */
+/** The server did not answer in time. Clients receive the message. */
 export class Unreachable extends Error {}
 
 const checkUrl = ({ settings }: ErrorContext) => `Check ${settings.url}: with most servers it ends in /v1.`
 
-/** The error for a reply of an unexpected shape, which probably comes from a different service. */
+/** Returns the error for a reply with an unexpected structure, which probably comes from a different service. */
 export const wrongReply = (context: ErrorContext) =>
   new CallFailed(`${context.label} answered, but not with ${context.noun}. ${checkUrl(context)}`, false)
 
@@ -96,7 +96,7 @@ const isConnection = (error: unknown) =>
   || error instanceof APIConnectionError
   || (error instanceof TypeError && error.cause instanceof Error)
 
-/** The code of the innermost cause, for example ECONNREFUSED. Its message would name the address. */
+/** Returns the code of the innermost cause, for example ECONNREFUSED. Its message would contain the address. */
 function causeOf(error: unknown): string {
   if (error instanceof Unreachable) return error.message
   let inner = error as { code?: string; cause?: unknown }

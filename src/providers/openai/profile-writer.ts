@@ -1,6 +1,6 @@
 // Writes profiles with a chat model, using prompts/profile.md. The previous profile and the facts are sent as JSON
-// inside fences. Invisible characters are removed from the reply, which is cut to its token limit at the end of a line.
-// Without changes, no request is sent.
+// inside fences. Invisible characters are removed from the reply, and it is cut to the token limit at the end of a
+// line. If no facts changed, no request is sent.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
@@ -10,7 +10,7 @@ import { readPrompt } from './prompt.ts'
 import { truncateToTokens } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
-/** Maximum UTF-16 units of the facts in a request. Further facts are merged by further requests, one after another. */
+/** Maximum length of the facts in a request, in UTF-16 units. Further requests, one after another, merge the rest. */
 const REQUEST_UNITS = 48 * 1024
 
 const replySchema = z.object({ profile: z.string() })
@@ -83,7 +83,7 @@ function dataOf({ userId, names }: ProfileRequest, profile: string, { added, rem
   return parts.map(([title, text]) => `${title}\n${fenced(text)}`).join('\n\n')
 }
 
-/** Returns a parser of the profile. @throws BadReply from the parser, also if facts were added and it is empty */
+/** Returns a parser of replies. It throws BadReply, also for an empty profile if facts were added. */
 const readReplyOn =
   ({ added }: Change) =>
   (value: unknown): string => {

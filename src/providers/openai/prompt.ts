@@ -1,4 +1,4 @@
-// Reads the prompts. Each call reads the file again, so that edits take effect immediately.
+// Reads the files of prompts. Each call reads the file again, so that edits take effect immediately.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
-// Summarises with a chat model, using prompts/summarize.md and prompts/merge.md, and makes titles, using
+// Writes summaries with a chat model, using prompts/summarize.md and prompts/merge.md, and titles, using
 // prompts/title.md. The turns are sent as JSON inside a fence that is longer than any fence in them, so that no turn
-// can be read as the prompt.
+// can end the fence.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
@@ -56,7 +56,7 @@ async function titleMessages(turns: readonly SummarizerTurn[], promptsDir: strin
   ]
 }
 
-/** Parses a title; null for an empty one. @throws BadReply */
+/** Parses a reply with a title; null for an empty title. @throws BadReply */
 function readTitle(value: unknown): string | null {
   const { data, error } = titleSchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))
@@ -77,7 +77,7 @@ async function messagesFor(
   ]
 }
 
-/** Parses a summary. @throws BadReply, also if the topic is empty */
+/** Parses a reply with a summary. @throws BadReply, also if the topic is empty */
 function readReply(value: unknown): Reply {
   const { data, error } = replySchema.safeParse(value)
   if (error) throw new BadReply(z.prettifyError(error))
@@ -97,7 +97,7 @@ function readReply(value: unknown): Reply {
 
 /**
  * Formats the summary. Drops the last item of the longest list until the text has at most `maxTokens`. If the topic
- * alone has more, cuts the topic.
+ * alone has more tokens, cuts the topic.
  */
 async function render(
   { topic, ...lists }: Reply,

@@ -11,5 +11,5 @@ export class CallFailed extends Error {
   }
 }
 
-/** The error of every call after close. `port` is the kind of provider, for example "embedder". */
+/** Returns the error of every call after close. `port` is the kind of provider, for example "embedder". */
 export const closedProvider = (port: string, name: string) => new CallFailed(`The ${port} ${name} is closed.`, false)

@@ -1,4 +1,5 @@
-// The port for the chat providers of a server. Callers choose one by name; its URL and its key never leave the adapter.
+// The port for the chat providers of a server. Callers select a provider by its name. Only the adapter knows the URL
+// and the key.
 
 import type { ProviderAdapter } from './provider-adapter.ts'
 
@@ -7,9 +8,9 @@ export type NamedProvider = {
   /** 1 to 64 characters: lower-case letters, digits, "-" and "_". */
   readonly name: string
   readonly adapter: ProviderAdapter
-  /** The model of calls that name none. */
+  /** The model for calls that name no model. */
   readonly defaultModel: string
-  /** The models that calls may name. Null: any model. */
+  /** The models that calls may name; null for any model. */
   readonly models: readonly string[] | null
   /** Whether the adapter passes tools to its models. */
   readonly supportsTools: boolean

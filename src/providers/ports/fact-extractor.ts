@@ -1,6 +1,6 @@
-// The port for fact extractors, which find facts in turns. Each fact names the given turn that states it.
+// The port for fact extractors, which find facts in turns. Each fact contains the id of the turn that states it.
 
-/** A turn, as an extractor gets it. */
+/** A turn as the input of an extractor. */
 export type ExtractorTurn = {
   id: string
   actor: string
@@ -16,7 +16,7 @@ export type ExtractedFact = {
   subject: string
   predicate: string
   object: string
-  /** From 0 to 1. */
+  /** Confidence from 0 to 1 that the turn states the fact. */
   confidence: number
   /** Id of one of the given turns. */
   turnId: string
@@ -24,8 +24,8 @@ export type ExtractedFact = {
 
 export type ExtractOptions = {
   /**
-   * Names of further people whom the turns may mention, so that facts do not depend on which people wrote the given
-   * turns. Default: none.
+   * Names of people in addition to the authors of the turns, whom the turns may mention. With them, the facts of a turn
+   * do not depend on the authors of the other turns. Default: none.
    */
   people?: readonly string[]
   signal?: AbortSignal | undefined

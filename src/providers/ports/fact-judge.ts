@@ -1,8 +1,8 @@
-// The port for fact judges. A judge decides whether two facts are equivalent, contradictory or compatible, for pairs
-// that rules leave undecided. It does not choose which fact supersedes the other, so it can neither favour a fact nor
-// create a cycle. The caller checks that verdicts are about the given pairs.
+// The port for fact judges. A judge decides whether two facts are equivalent, contradictory or compatible if the rules
+// leave the pair undecided. It does not choose which fact supersedes the other, so it can neither favour a fact nor
+// create a cycle. The caller checks that the verdicts are about the given pairs.
 
-/** A fact, as a judge gets it. */
+/** A fact as the input of a judge. */
 export type JudgedFact = {
   id: string
   subject: string
@@ -12,7 +12,7 @@ export type JudgedFact = {
   observedAt: string
 }
 
-/** Two facts with the same viewers. */
+/** Two facts that the same viewers may see. */
 export type FactPair = { a: JudgedFact; b: JudgedFact }
 
 /** A verdict on two facts. `a` and `b` are their ids. */

@@ -6,10 +6,10 @@ import type { ProfileWriter } from './profile-writer.ts'
 
 export type FactServices = {
   readonly extractor: FactExtractor
-  /** Judges the pairs of facts that the rules leave open. Null: open pairs are not judged. */
+  /** Judges the pairs of facts that the rules leave undecided; null to leave them undecided. */
   readonly judge: FactJudge | null
-  /** Writes profiles. Null: rules merge facts into profiles. */
+  /** Writes profiles; null if rules merge facts into profiles. */
   readonly profileWriter: ProfileWriter | null
-  /** Closes all of them. Idempotent. */
+  /** Closes all these providers. Idempotent. */
   close(): Promise<void>
 }

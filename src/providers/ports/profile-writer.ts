@@ -1,5 +1,5 @@
-// The port for profile writers. A writer merges changed facts into a user's previous profile, a text for models. The
-// caller passes only facts that may be shown to the same viewers.
+// The port for profile writers. A writer merges changed facts into a user's previous profile. A profile is a text for
+// models. The caller passes only facts that the same viewers may see.
 
 /** The text of a fact. */
 type FactText = { subject: string; predicate: string; object: string }
@@ -21,8 +21,8 @@ export type ProfileRequest = {
   /** Facts to add. They may include facts that the previous profile contains. */
   added: readonly AddedFact[]
   /**
-   * Facts superseded or retracted since the previous profile. A model may fail to remove one. Erased facts are
-   * therefore never passed: after an erasure, `previous` is null and the profile is rewritten from the remaining facts.
+   * Facts superseded or retracted since the previous profile. A model may fail to remove such a fact from the profile.
+   * Therefore, after an erasure, `previous` is null and the profile is rewritten from the remaining facts.
    */
   removed: readonly FactText[]
   /** Maximum token count of the new profile, counted by the server. */
@@ -34,8 +34,9 @@ export type ProfileWriter = {
   /** Identifies the method and its version, or the model. */
   readonly name: string
   /**
-   * Returns the new profile: lines without control or invisible characters, with at most `maxTokens`. Empty if no fact
-   * is left, or if no text fits. If nothing was added or removed, returns the previous profile, shortened if necessary.
+   * Returns the new profile: lines without control or invisible characters, with at most `maxTokens`. It is empty if no
+   * fact is left, or if no text fits. If nothing was added or removed, returns the previous profile, shortened if
+   * necessary.
    * @throws CallFailed, or the signal's reason after an abort
    */
   write(request: ProfileRequest, signal?: AbortSignal): Promise<string>
@@ -45,7 +46,7 @@ export type ProfileWriter = {
 
 /** Control characters other than line breaks. */
 const CONTROLS = /[^\P{Cc}\n]+/gu
-/** Characters that a person cannot see but a model reads, except the joiners that some scripts and emoji need. */
+/** Format characters, which a person cannot see but a model reads, except the joiners of some scripts and emoji. */
 const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
 
 /**

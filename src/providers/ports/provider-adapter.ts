@@ -1,5 +1,5 @@
-// The port for chat providers, with the names of document 003. An adapter makes one call to one model: it neither
-// retries, nor executes tools, nor stores anything.
+// The port for chat providers, with the type names of the specification "Agent Conversation Core" (document 003, see
+// docs/library.md). An adapter makes one call to one model. It does not retry, execute tools or store anything.
 
 import { CallFailed } from './call-failed.ts'
 
@@ -16,7 +16,7 @@ export interface ProviderToolCallPart {
   /** Links the call with its result. Unique among the calls of one message. */
   id: string
   name: string
-  /** The parsed arguments; the text that the model wrote if it is not JSON. */
+  /** The parsed arguments, or the text that the model wrote if it is not JSON. */
   arguments: unknown
 }
 
@@ -30,16 +30,16 @@ export interface ProviderToolResultPart {
   result: unknown
 }
 
-/** A file of a user message. Adapters pass images that the provider can fetch, and name other files as text. */
+/** A file of a user message. Adapters pass images that the provider can fetch, and describe other files as text. */
 export interface ProviderFilePart {
   type: 'file'
   mediaType: string
-  /** http, https or data. */
+  /** URL with the scheme http, https or data. */
   url: string
   fileName?: string | null
 }
 
-/** The sources of a message, for adapters that name them. Models do not get it. */
+/** The sources of a message, for adapters that cite them. This part is not sent to models. */
 export interface ProviderSourcesPart {
   type: 'sources'
   /** Ids of turns, facts, a summary, or the users of profiles, in the order of the message. */
@@ -47,7 +47,7 @@ export interface ProviderSourcesPart {
 }
 
 /** A text, a tool call, a tool result, a file or the sources. Adapters ignore parts of other types. */
-// Document 003 declares this type.
+// Document 003 declares the type with `any`.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type ProviderContentPart = ProviderTextPart | { [key: string]: any }
 
@@ -69,7 +69,7 @@ export interface ProviderToolCall {
   /** Unique among the calls of one reply. */
   id: string
   name: string
-  /** The parsed arguments; the text that the model wrote if it is not JSON. The caller validates them. */
+  /** The parsed arguments, or the text that the model wrote if it is not JSON. The caller validates them. */
   arguments: unknown
 }
 
@@ -84,7 +84,7 @@ export interface ProviderCallMetadata {
 
 export interface ProviderCallParams {
   messages: ProviderMessage[]
-  /** Default: none. */
+  /** Tools that the model may call. Default: none. */
   tools?: ProviderToolDefinition[]
   /** "auto", "none", "required", or `{ name }` for one tool. Default: "auto". */
   toolChoice?: unknown
@@ -93,14 +93,14 @@ export interface ProviderCallParams {
   metadata: ProviderCallMetadata
   /** Context of the caller, for example trace ids. Passed to the adapter unchanged. */
   agentContext?: unknown
-  /** Ends the call: it fails with the signal's reason. */
+  /** Aborting the signal ends the call, which fails with the signal's reason. */
   signal?: AbortSignal
 }
 
 export interface ProviderTokenUsage {
   inputTokens: number
   outputTokens: number
-  /** Default: the sum of both. */
+  /** Total number of tokens. Default: the sum of both counts. */
   totalTokens?: number
 }
 
@@ -108,14 +108,14 @@ export interface ProviderTokenUsage {
 export type ProviderFinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
 
 export interface ProviderCallResult {
-  /** Id that the provider gave the call, or a generated one. */
+  /** The provider's id of the call, or a generated one. */
   id: string
   createdAt: Date
   /** The reply: its text and its tool calls, in the order in which the model wrote them. */
   message: ProviderMessage
   /** The tool calls of `message`. Absent if there are none. */
   toolCalls?: ProviderToolCall[]
-  /** Absent if the provider does not report it. */
+  /** Token counts. Absent if the provider does not report them. */
   usage?: ProviderTokenUsage
   /** The provider's own reply: the parts of it that `message` does not contain. */
   raw?: unknown
@@ -157,7 +157,7 @@ export interface ProviderAdapter {
  * Why a call failed:
  * - `RATE_LIMITED`, `UNAVAILABLE`: the provider refused the call temporarily (429; 408, 409, 5xx).
  * - `UNREACHABLE`: the connection failed before a reply.
- * - `CUT_OFF`: the reply broke off before its end.
+ * - `CUT_OFF`: the reply ended before it was complete.
  * - `STALLED`: the provider sent nothing within the time limit.
  * - `BAD_REPLY`: the reply is not of the expected format.
  * - `REPLY_TOO_LARGE`: the reply is longer than the adapter accepts.
@@ -185,7 +185,7 @@ export type ProviderFailureCode =
  */
 export class ProviderCallFailed extends CallFailed {
   readonly code: ProviderFailureCode
-  /** HTTP status of the reply; null if there was none, or if the reply broke after it. */
+  /** HTTP status of the reply; null if there was no reply, or if the reply failed after the status. */
   readonly status: number | null
   /** Pause that the provider requests before a retry, ms; null if it requests none. */
   readonly retryAfterMs: number | null

@@ -1,11 +1,11 @@
-// The port for summarizers. A summarizer writes a text that replaces turns, from their texts, speakers and times. The
-// caller passes only turns that the readers of the summary may see.
+// The port for summarizers. A summarizer writes a summary from the texts, speakers and times of turns. The caller
+// passes only turns that the viewers of the summary may see.
 
-/** A turn, as a summarizer gets it. `at` is the creation time of the turn. */
+/** A turn as the input of a summarizer. `at` is the creation time of the turn. */
 export type SummarizerTurn = { speaker: string; at: Date; text: string }
 
 export type SummaryRequest = {
-  /** The summary of the turns before these; null for none. The new summary replaces it too. */
+  /** The summary of the turns before `turns`; null for none. The new summary also replaces this summary. */
   previous: string | null
   /** The turns after `previous`, in order. */
   turns: readonly SummarizerTurn[]
@@ -18,8 +18,8 @@ export type Summarizer = {
   /** The name used in compaction policies and stored with its summaries. */
   readonly model: string
   /**
-   * Returns a text of at most `maxTokens` that replaces the previous summary and the turns. It is empty only if these
-   * have no text, or if not even one word fits.
+   * Returns a summary of the previous summary and the turns, with at most `maxTokens`. It is empty only if they have no
+   * text, or if not even one word fits.
    * @throws CallFailed, or the signal's reason after an abort
    */
   summarize(request: SummaryRequest, signal?: AbortSignal): Promise<{ content: string; model: string }>
@@ -52,7 +52,7 @@ export async function truncateToTokens(
   count: (text: string) => number | Promise<number>,
 ): Promise<string> {
   if (maxTokens < 1) return ''
-  // Limits the text that is counted: tokens rarely have more than 16 characters.
+  // Limits the text to count: tokens rarely have more than 16 characters.
   let end = Math.min(text.length, 16 * maxTokens)
   for (;;) {
     const cut = text.slice(0, end).toWellFormed()

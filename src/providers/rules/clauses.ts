@@ -1,5 +1,5 @@
 // Splits a turn into the clauses to which rules apply. Drops text that the speaker does not personally assert: code,
-// quotations, recalled text, questions, hypotheses and hearsay. A doubtful clause is dropped.
+// quotations, copied text, questions, hypotheses and hearsay. Drops a clause in case of doubt.
 
 import { RELATIVES } from './lists.ts'
 
@@ -11,7 +11,7 @@ export type Clause = {
   isToRemember: boolean
 }
 
-/** Maximum UTF-16 units that are read of a turn, and of a sentence. Longer sentences are dropped. */
+/** Maximum number of UTF-16 units that are read of a turn, and of a sentence. Longer sentences are dropped. */
 const READ_UNITS = 32 * 1024
 const SENTENCE_UNITS = 400
 

@@ -127,7 +127,7 @@ const FRONTED = new RegExp(
   'i',
 )
 
-/** Reads a statement with a time from a clause in the first person; null for none. */
+/** Reads a statement with a time from a clause in the first person; null if there is none. */
 export function eventOf(clause: string, name: string, at: Date): Statement | null {
   const [, time, rest] = FRONTED.exec(clause) ?? []
   const text = time && rest && readTime(time, at, true) ? `${rest} ${time}` : clause

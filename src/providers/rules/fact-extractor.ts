@@ -1,5 +1,5 @@
-// The built-in extractor: rules for English clauses, without a model or a network. In doubt, it extracts no fact. A
-// turn's facts depend only on the turn and on the names of people, not on other turns' texts.
+// The built-in extractor: rules for English clauses, without a model or a network. In case of doubt, it extracts no
+// fact. The facts of a turn depend only on the turn and on the names of people, not on the texts of other turns.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { keepValidFacts, type ExtractedFact, type FactExtractor, type ExtractorTurn } from '../ports/fact-extractor.ts'
@@ -12,13 +12,13 @@ import type { Rule, Statement } from './rule.ts'
 import { VALUES } from './values.ts'
 import { createYield } from '../../yield.ts'
 
-/** Increase the number with any change that affects the extracted facts. */
+/** Name of the extractor with its version. Increase the version with any change that affects the extracted facts. */
 const NAME = 'rules-2'
 
 /** Factor for the confidence of a statement about another person. */
 const OTHER_SUBJECT = 0.7
 
-/** Verbs in the third person, with the form in the first person, which the rules match. */
+/** Verbs in the third person, with their form in the first person, which the rules match. */
 const FIRST_PERSON: Record<string, string> = {
   lives: 'live',
   resides: 'reside',
@@ -89,7 +89,7 @@ export function createRulesExtractor(): FactExtractor {
   }
 }
 
-/** Extracts the facts of a turn. The turn of a tool has none, because its text is data and not an assertion. */
+/** Extracts the facts of a turn. A tool's turn has none, because its text is data and not an assertion. */
 function factsOf(turn: ExtractorTurn, names: readonly string[]): ExtractedFact[] {
   const speaker = turn.displayName.trim() || turn.actor
   if (turn.kind === 'TOOL') return []

@@ -1,5 +1,5 @@
 // The rules for past events. An event with a date must be worth remembering. An event without a date must have a
-// lasting effect: joining a choir has such an effect, watching a film does not. The object is never "it" or "there".
+// lasting effect: joining a choir has one, watching a film does not. The object is never "it" or "there".
 
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
@@ -61,7 +61,7 @@ const CHANGES = new RegExp(
 
 /** Verbs of making or finding things that last. */
 const MAKES = /^(?:made|painted|drew|built|wrote|designed|created|composed|baked|knitted|sewed|done|found|read)$/i
-/** Objects of these verbs that are idioms or do not last. */
+/** Objects of MAKES that are idioms or do not last. */
 const IDIOM = new RegExp(
   String.raw`^(?:(?:an?|the|my|some|this|that|our(?: own)?) )?(?:\w+ )?(?:decisions?|difference|mistakes?|points?|`
     + String.raw`choices?|lists?|fix(?:es)?|calls?|deal|mess|wish(?:es)?|promises?|`
@@ -139,7 +139,7 @@ function change(clause: string, when: string, name: string): Statement | null {
   return { predicate: verb!.toLowerCase(), object: `${state}${where} ${when}`.trim(), confidence: 0.8 }
 }
 
-/** Reads a past event that the speaker reports; null for none. */
+/** Reads a past event that the speaker reports; null if there is none. */
 export function pastEvent(clause: string, name: string, at: Date): Statement | null {
   const time = readTime(clause, at, true)
   const identified = time ? byEvent(clause, name, at) : null

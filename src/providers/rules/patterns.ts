@@ -234,7 +234,7 @@ export const RULES: Rule[] = [
 /** The third person singular of a verb. */
 const thirdPerson = (verb: string) => `${verb.toLowerCase()}${/(?:ch|sh|s)$/i.test(verb) ? 'es' : 's'}`
 
-/** Durations. A clause with one is left to events.ts. */
+/** Durations. The rules in events.ts read clauses that contain one. */
 const DURATION = /\b(?:for|since) (?:\d|an?\b|one|two|three|four|five|six|seven|eight|nine|ten)/i
 
 /**
@@ -257,7 +257,7 @@ export const RELATIVE_NAMED = new RegExp(
   'giu',
 )
 
-/** A statement about a relative or several: "my kids love …". */
+/** A statement about one or more relatives: "my kids love …". */
 export const OF_RELATIVE = new RegExp(
   `^(?:my|our) ((?:(?:little|big|older|younger|eldest|oldest|youngest) )?(?:${RELATIVES}|${COUNTED})) `
     + `(lives?|works?|loves?|likes?|enjoys?|plays?|speaks?|hates?|is|are|moved|studies|teaches|has)( .+)$`,

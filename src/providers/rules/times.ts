@@ -7,7 +7,7 @@ type Timed = {
   /** The resolved time, for example "on 2023-05-07", "in the week of 2023-05-01" or "in April 2023". */
   when: string
   isFuture: boolean
-  /** The day; null for longer periods. */
+  /** The day at 00:00 UTC; null for longer periods. */
   day: Date | null
 }
 
@@ -110,7 +110,7 @@ function dated(day: string, name: string, year: string | undefined, isPast: bool
   return null
 }
 
-/** A pattern of times, and a function that resolves a match. It returns null if the match is not a valid date. */
+/** A pattern of times, and a function that resolves a match. The function returns null for an invalid date. */
 type Reader = [pattern: string, read: (match: RegExpExecArray, today: Date, isPast: boolean) => Found | null]
 const PART = '(?: (?:morning|afternoon|evening|night))?'
 const READERS: Reader[] = [
@@ -169,7 +169,7 @@ const READERS: Reader[] = [
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
 
 /**
- * Resolves a time in the text with the first of READERS that matches and returns a time; null if none does.
+ * Resolves a time in the text with the first of READERS that matches and returns a time. Returns null if none does.
  * @param at creation time of the turn
  * @param isPast whether an ambiguous time, such as "on Monday", is in the past; otherwise in the future
  */

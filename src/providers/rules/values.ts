@@ -14,6 +14,7 @@ const NEEDS_CONTEXT = new RegExp(
     + String.raw`\b(?:me|us)\b`,
   'i',
 )
+/** Maximum number of words of a topic. */
 const MAX_TOPIC_WORDS = 7
 
 /** Reads a topic, which may be a list: "Friends, family and music". Null if it needs context or is too long. */

@@ -8,7 +8,10 @@ import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { STOP_WORDS, words } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
 
-/** Increase the number with any change that affects vectors: the file, tokenizer, stop words, weights or READ_UNITS. */
+/**
+ * Name of the embedder with its version. Increase the version with any change that affects vectors: the file,
+ * tokenizer, stop words, weights or READ_UNITS.
+ */
 const NAME = 'static-1'
 const FILE = new URL('./word-vectors.bin', import.meta.url)
 
@@ -26,7 +29,7 @@ export const HEADER_BYTES = 24
  */
 export const SIF_A = 1e-3
 
-/** Maximum UTF-16 units that are read of a text: about 4,000 words or 3 ms. More words hardly change the mean. */
+/** Maximum number of UTF-16 units read of a text: about 4,000 words or 3 ms. More words hardly change the mean. */
 const READ_UNITS = 24 * 1024
 
 type WordVectors = {
@@ -41,9 +44,10 @@ type WordVectors = {
   common: Float32Array
 }
 
-/** The word vectors, which all embedders of the process share. */
+/** The word vectors, which all static embedders of the process share while one of them exists. */
 let shared: WeakRef<WordVectors> | undefined
 
+/** Returns the shared word vectors, or reads them from the file. @throws Error if the file is invalid */
 async function readWordVectors(): Promise<WordVectors> {
   const loaded = shared?.deref()
   if (loaded) return loaded
@@ -52,7 +56,7 @@ async function readWordVectors(): Promise<WordVectors> {
   return vectors
 }
 
-/** Reads the word vectors and creates the embedder. Throws if the file is invalid. */
+/** Reads the word vectors and creates the embedder. @throws Error if the file is invalid */
 export async function createStaticEmbedder(): Promise<Embedder> {
   let vectors: WordVectors | null = await readWordVectors()
   return {
@@ -76,7 +80,7 @@ export async function createStaticEmbedder(): Promise<Embedder> {
   }
 }
 
-/** Parses a file of word vectors. `name` is shown in errors. Throws if the file has another layout or size. */
+/** Parses a file of word vectors. Errors contain `name`. @throws Error if the file has another layout or size */
 export function parseWordVectors(file: Buffer, name: string): WordVectors {
   const fail = (why: string) =>
     new Error(`${name} is not a file of word vectors: ${why}. Check it out again, or run \`npm run word-vectors\`.`)

@@ -1,7 +1,7 @@
-// The default summarizer. It drops small talk, and selects the sentences nearest to the centroid of the remaining ones,
-// but ranks a sentence lower if it is short, a question, or similar to a selected one. It returns the selected
-// sentences in their original order, each with its speaker. It is deterministic and needs neither a network nor an API
-// key, because it uses the static embedder.
+// The default summarizer. It drops small talk, and selects the sentences nearest to the centroid of the remaining ones.
+// It ranks a sentence lower if it is short, a question, or similar to a selected one. It returns the selected sentences
+// in their original order, each with its speaker. It is deterministic and needs neither a network nor an API key,
+// because it uses the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
@@ -21,9 +21,9 @@ const SIMILARITY_PENALTY = 0.7
 const FULL_WORDS = 8
 /** Factor of the centrality of a question, which is less informative than its answer. */
 const QUESTION_FACTOR = 0.5
-/** Maximum UTF-16 units of a sentence. Longer ones are split, so that a log or a table is not selected as a whole. */
+/** Maximum length of a sentence, in UTF-16 units. Longer ones are split, so that no whole log or table is selected. */
 const SENTENCE_UNITS = 400
-/** Maximum number of new sentences to consider, the newest ones. Older ones would only add noise. */
+/** Maximum number of new sentences to consider. The newest are considered, because older ones would only add noise. */
 const MAX_SENTENCES = 2_000
 
 /** A line that may be selected, and its weight in the centroid. */
@@ -45,7 +45,7 @@ function* shortSentencesOf(text: string): Generator<string> {
 /** Returns the text of a line, without the speaker. */
 const textOf = (line: string) => line.slice(line.indexOf(': ') + 1).trim()
 
-/** Returns the candidates without small talk; all of them if they are nothing else. */
+/** Returns the candidates without small talk; all of them if all are small talk. */
 function candidatesOf(previous: string | null, turns: readonly SummarizerTurn[]): Candidate[] {
   const previousLines = (previous ?? '')
     .split('\n')

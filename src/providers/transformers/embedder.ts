@@ -1,5 +1,5 @@
-// Embeds with a local sentence model such as all-MiniLM-L6-v2, using transformers.js in a worker thread. That package
-// is optional and loaded nowhere else. If the package or the model is missing, the error names the next step.
+// Embeds texts with a local model such as all-MiniLM-L6-v2, using transformers.js in a worker thread. That package is
+// optional, and only the thread loads it. If the package or the model is missing, the error names the next step.
 
 import { isAbsolute, resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import { unit, type Embedder } from '../ports/embedder.ts'
 import type { EmbedReply, EmbedRequest, WorkerData } from './worker.ts'
 
 export type TransformersSettings = {
-  /** A directory if it is an absolute path or begins with a dot; otherwise the name on the Hugging Face hub. */
+  /** A directory if it is an absolute path or begins with a dot; otherwise, a model name on the Hugging Face hub. */
   model: string
   dimension: number
   /** The module to import instead of the package, for tests. */
@@ -109,7 +109,7 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
 
 /**
  * Splits a reply into unit vectors.
- * @throws CallFailed for a reply of another shape or dimension, or with components that are not finite
+ * @throws CallFailed for a reply with another shape or dimension, or with components that are not finite
  */
 function split({ dims, data }: { dims: number[]; data: Float32Array }, count: number, dimension: number, name: string) {
   const components = dims.at(-1)!
@@ -129,6 +129,7 @@ function split({ dims, data }: { dims: number[]; data: Float32Array }, count: nu
   return Array.from({ length: count }, (_, i) => unit(data.slice(i * components, (i + 1) * components)))
 }
 
+/** Converts a problem of the thread to an error with the next step. */
 function explain({ problem, message }: { problem: string; message: string }, model: string): CallFailed {
   if (problem === 'not installed') {
     return new CallFailed(`EMBEDDER=transformers requires a package that is not installed: ${INSTALL}`, false)

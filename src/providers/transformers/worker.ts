@@ -1,6 +1,6 @@
-// The worker thread of embedder.ts: loads the model with the first texts and embeds one message at a time. A thread is
-// needed because ONNX Runtime for Node computes on the calling thread (microsoft/onnxruntime#19611). There is only one,
-// because ONNX Runtime has crashed with several (huggingface/transformers.js#1292).
+// The worker thread of embedder.ts: loads the model with the first message, and embeds one message at a time. A thread
+// is needed because ONNX Runtime for Node computes on the calling thread (microsoft/onnxruntime#19611). There is only
+// one, because ONNX Runtime has crashed with several threads (huggingface/transformers.js#1292).
 
 import { parentPort, workerData } from 'node:worker_threads'
 
@@ -12,12 +12,12 @@ export type WorkerData = {
   isLocal: boolean
 }
 export type EmbedRequest = { id: number; texts: string[] }
-/** `dims` is the shape of the output; `data` contains the vectors one after another. */
+/** The vectors or the problem. `dims` is the shape of the output; `data` contains the vectors one after another. */
 export type EmbedReply =
   | { id: number; dims: number[]; data: Float32Array<ArrayBuffer> }
   | { id: number; problem: 'not installed' | 'unreachable' | 'broken'; message: string }
 
-/** The part of the package that is used here: https://huggingface.co/docs/transformers.js/api/pipelines */
+/** The part of the package that this file uses: https://huggingface.co/docs/transformers.js/api/pipelines */
 type Extractor = (texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>
 type Tensor = { dims: number[]; data: Float32Array }
 type Library = {

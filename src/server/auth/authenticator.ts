@@ -1,6 +1,6 @@
-// The verifier of all transports: determines the principal of a token, and ends what runs with a token that expires or
-// is revoked. An accepted API key is read again after KEY_LIFE_MS, so a message that the bus loses delays a revocation
-// by no more than that. Hashes of tokens are remembered, never the tokens themselves.
+// The authenticator of all transports: determines the principal of a token, and ends the sockets and event streams of a
+// token that expires or is revoked. An accepted API key is read again after KEY_LIFE_MS, so a lost message of the bus
+// delays a revocation by at most that time. Only hashes of tokens are cached, never the tokens themselves.
 
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -36,15 +36,15 @@ const KEY_LIFE_MS = 3_000
 const JWT_LIFE_MS = 60_000
 /** Time for which a refused token is not verified again, ms. */
 const REFUSAL_LIFE_MS = 5_000
-/** Maximum memory of the remembered tokens, in bytes. */
+/** Maximum memory of the cached tokens, in bytes. */
 export const REMEMBERED_BYTES = { accepted: 8 * 1024 * 1024, refused: 1024 * 1024 }
-/** Approximate memory of a remembered token without its names, of a refusal, and of its record, in bytes. */
+/** Approximate memory of a cached token without its names, of a refusal, and of its audit record, in bytes. */
 const ENTRY_BYTES = { accepted: 1_000, refused: 300, record: 1_500 }
 
-/** Whom a request or a socket authenticates. */
+/** The authenticated client of a request or a socket. */
 export type Identity = {
   viewer: Viewer
-  /** Calls `onEnd` once, when the token expires or is revoked. Returns a function that stops watching. */
+  /** Calls `onEnd` once, when the token expires or is revoked. Returns a function that removes the callback. */
   watch(onEnd: OnEnd): () => void
 }
 
@@ -52,7 +52,7 @@ export type Authenticator = {
   /** Whether clients must authenticate. */
   readonly isRequired: boolean
   /**
-   * Returns the identity, or the refusal of the request. At once if the token was verified recently.
+   * Returns the identity, or the refusal of the request. Returns a promise only if the token must be verified.
    * @param token null if the client sent none; empty if it sent other credentials
    * @param names the names that the client sent, which must agree with the token
    */
@@ -61,7 +61,7 @@ export type Authenticator = {
 }
 
 type Accepted = Credential & { viewer: Viewer }
-/** A token that is refused. `record`: the line of the audit log about each use; null for none. */
+/** The refusal of a token. `record` is written to the audit log at each use of the token; null for no record. */
 type Refused = { refusal: Refusal; record: AuditRecord | null }
 type Verified = Accepted | Refused
 
@@ -86,7 +86,7 @@ const sizeOf = ({ principal }: Accepted) =>
   + 2 * (principal.tenant.length + principal.actor.length + principal.credential.length)
   + 100 * (principal.conversations?.size ?? 0)
 
-/** Remembers the tokens that were accepted and refused recently, by their hashes. */
+/** Creates the cache of the tokens that were accepted or refused recently, by their hashes. */
 function createMemory() {
   const accepted = new LRUCache<string, Accepted>({ maxSize: REMEMBERED_BYTES.accepted, sizeCalculation: sizeOf })
   const refused = new LRUCache<string, Refused>({
@@ -103,7 +103,7 @@ function createMemory() {
       if ('viewer' in outcome) accepted.set(digest, outcome, { ttl: outcome.key ? KEY_LIFE_MS : JWT_LIFE_MS })
       else if (outcome.refusal.status === 401) refused.set(digest, outcome)
     },
-    /** Forgets an API key; all keys if the id is null. */
+    /** Removes an API key from the cache; all keys if the id is null. */
     forget(keyId: string | null): void {
       for (const [digest, { key }] of accepted.entries()) {
         if (key && (keyId === null || key.keyId === keyId)) accepted.delete(digest)
@@ -112,7 +112,7 @@ function createMemory() {
   }
 }
 
-/** Returns the record of the use of a token that has expired. */
+/** Returns the audit record of the use of an expired token; null if its principal is unknown. */
 const useOfExpired = (principal: Principal | null): AuditRecord | null =>
   principal
   && auditRecord({ tenant: principal.tenant, actor: principal.actor, principal }, 'authenticate', [], {
@@ -120,7 +120,7 @@ const useOfExpired = (principal: Principal | null): AuditRecord | null =>
     details: { reason: 'expired' },
   })
 
-/** Returns a function that verifies a token without remembering the result. It does not reject. */
+/** Creates the functions that verify tokens without a cache. `of` never rejects; `ofKey` may. */
 function createVerification(deps: Deps, { jwt }: Authentication) {
   const verifyKey = createVerifier(deps)
   const verifyJwt = jwt && createJwtVerifier(jwt)
@@ -144,7 +144,7 @@ function createVerification(deps: Deps, { jwt }: Authentication) {
   return { ofKey, of }
 }
 
-/** Creates the authenticator. It watches the bus until it is closed. */
+/** Creates the authenticator. It receives changes of API keys from the bus until it is closed. */
 export function createAuthenticator(deps: Deps, settings: Authentication): Authenticator {
   if (!settings.isRequired) return TRUSTING
   const memory = createMemory()
@@ -152,7 +152,7 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
   const verifyAgain = (key: Token) =>
     verification.ofKey(key).then((found) => ('refusal' in found ? found.refusal : found))
   const sessions = createSessions(verifyAgain, EXPIRED)
-  /** Verifications that run, by the hash of the token, so that simultaneous requests share one. */
+  /** The running verifications by the hash of the token, so that simultaneous requests share one. */
   const running = new Map<string, Promise<Verified>>()
 
   function changed(keyId: string | null): void {
@@ -161,7 +161,7 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
   }
   const receive = (message: string) => changed(JSON.parse(message) as string)
   const subscribed = deps.bus.subscribe(API_KEY_TOPIC, receive).catch((err: unknown) => {
-    deps.log.error({ err }, 'changes of API keys are not received, and take effect some seconds later')
+    deps.log.error({ err }, 'changes of API keys are not received from the bus and take effect after some seconds')
     return async () => {}
   })
   const stopListening = deps.bus.onRestored(() => changed(null))

@@ -1,5 +1,5 @@
-// Finds the token of a request: the bearer token of the header Authorization, or over a WebSocket, of connectionParams
-// or of the payload of a ping. A URL never contains one, because URLs are logged.
+// Finds the token of a client: in the header Authorization, or over a WebSocket also in connectionParams or in the
+// payload of a ping. A token in a URL is never accepted, because URLs are logged.
 
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -14,7 +14,7 @@ export const tokenOfHeaders = ({ authorization }: IncomingHttpHeaders): string |
 
 /**
  * Returns the token in connectionParams or in the payload of a ping, as `token`, or as `authorization` with or without
- * "Bearer". Null if there is none; empty if it is no text.
+ * "Bearer". Null if there is none; empty if it is not a string, or contains other credentials.
  * @param given the parameters, with lower-case names
  */
 export function tokenOfParameters(given: ReadonlyMap<string, unknown>): string | null {

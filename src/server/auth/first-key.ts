@@ -1,14 +1,14 @@
-// Creates the first API key when the server starts, so that an operator can reach a server that authenticates everyone.
-// The token is written to a file that only the owner may read, and never to the log.
+// Creates the first API key when the server starts, so that an operator can use a server that requires authentication.
+// The token is written to a file that only its owner may read, and never to the log.
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { createFirstApiKey } from '../../domain/api-key/api-key.ts'
 import type { Deps } from '../../domain/deps.ts'
 
-/** Whom the first key authenticates. */
+/** The tenant and actor of the first key. */
 const FIRST = { tenant: 'default', actor: 'admin' }
 
-/** Replaces the file, so that the mode of an older file does not apply. */
+/** Writes a new file and renames it to `path`, so that the mode of an older file does not apply. */
 async function save(path: string, token: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`
   try {
@@ -21,9 +21,9 @@ async function save(path: string, token: string): Promise<void> {
 }
 
 /**
- * Creates a key with all rights and writes its token to the file, unless the tenant has a key. Of several processes,
- * one does so. There is no key if the file cannot be written.
- * @throws Error that names the file, if it cannot be written
+ * Creates a key with all rights and writes its token to the file, unless the tenant has a key. If several processes
+ * start at once, only one creates a key. If the file cannot be written, no key is created.
+ * @throws FirstKeyError if the file cannot be written
  */
 export async function writeFirstKey(deps: Deps, path: string): Promise<void> {
   const key = await createFirstApiKey(deps, FIRST, (token) =>

@@ -16,19 +16,19 @@ const ASYMMETRIC = ['RS256', 'ES256', 'EdDSA']
 
 /** Time after which the key set is fetched again, ms. A key that the issuer has withdrawn is accepted until then. */
 const KEYS_LIFE_MS = 10 * 60_000
-/** Minimum time between fetches because of tokens with an unknown key, ms. */
+/** Minimum time between fetches that tokens with an unknown key cause, ms. */
 const UNKNOWN_KEY_MS = 30_000
-/** Time limit of a fetch, ms. */
+/** Time limit of a fetch of the key set, ms. */
 const FETCH_MS = 5_000
-/** Time after a failed fetch in which tokens are refused without another fetch, ms. */
+/** Time after a failed fetch during which tokens are refused without another fetch, ms. */
 const RETRY_MS = 2_000
 
-/** Rights of a token without the claim. */
+/** Rights of a token without the claim for rights. */
 const DEFAULT_RIGHTS: readonly Right[] = ['read', 'write']
 
 const kinds = z.enum(['HUMAN', 'AGENT', 'TOOL'])
 
-/** A token was rejected; the message says why. */
+/** The token is invalid or expired. The message names the reason. */
 export class InvalidToken extends Error {
   /** The principal of a valid token that has expired; null for other tokens. */
   readonly expired: Principal | null
@@ -41,7 +41,7 @@ export class InvalidToken extends Error {
 
 const UNREACHABLE = 'The keys of the issuer of tokens cannot be fetched. Try again later.'
 
-/** Returns a function that fetches the key set, and fails at once for RETRY_MS after a failure. */
+/** Returns a `fetch` that fails immediately, without a request, for RETRY_MS after a failure. */
 function fetchWithPause(now: () => number): typeof fetch {
   let failedAt = -Infinity
   return async (...args) => {
@@ -99,14 +99,14 @@ function parsed<T>(schema: z.ZodType<T>, value: unknown, claim: string): T {
   return result.data
 }
 
-/** Returns the known rights in the claim, which is a list, or words separated by spaces. */
+/** Returns the known rights in the claim, which is a list, or a string with spaces between the rights. */
 function rightsIn(value: unknown): ReadonlySet<Right> {
   if (value == null) return new Set(DEFAULT_RIGHTS)
   const words: unknown[] = typeof value === 'string' ? value.split(/\s+/) : Array.isArray(value) ? value : []
   return new Set(RIGHTS.filter((right) => words.includes(right)))
 }
 
-/** Returns the principal that the claims name. @throws InvalidToken */
+/** Returns the principal of the claims. @throws InvalidToken if a claim is missing or not accepted */
 function principalOfClaims(payload: JWTPayload, settings: JwtSettings, token: string): Principal {
   const { claims, tenant, clockToleranceSeconds } = settings
   const kind = claimOf(payload, claims.kind)

@@ -1,6 +1,6 @@
-// Reads the names x-tenant and x-actor: headers over HTTP, or else parameters of the URL of an event stream; over a
-// WebSocket, connectionParams, or else headers of the upgrade. Without authentication they are the viewer of the
-// request; otherwise they may only repeat what the credential says (authenticator.ts).
+// Reads the names x-tenant and x-actor of a request. Over HTTP, they are headers, or parameters in the URL of an event
+// stream; over a WebSocket, connectionParams, or headers of the upgrade. Without authentication, they determine the
+// viewer; with authentication, they must be equal to the names of the credential (authenticator.ts).
 //
 // A name is percent-encoded UTF-8 on every transport, so the same text means the same name everywhere. Characters other
 // than ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all. In
@@ -36,7 +36,7 @@ function fromHeader(text: string): string {
 
 const fromParameter = (value: unknown): string => decoded(parse(name, value))
 
-/** Returns the two names that `read` returns. */
+/** Reads both names with `read`, and checks them. @throws InvalidInput with the header's name as the path */
 function namesOf(read: (header: string) => string | null): Names {
   const nameOf = (header: string) => {
     try {
@@ -55,20 +55,20 @@ const headerOf = (headers: IncomingHttpHeaders, header: string) => {
 }
 
 /**
- * Returns the names that an HTTP request sends. A header replaces the parameter, because a proxy that authenticates
- * clients sets headers.
- * @param parameters the parameters of the URL; null if they do not name the viewer
+ * Returns the names of an HTTP request. A header overrides the parameter, because a proxy that authenticates clients
+ * sets headers.
+ * @param parameters the parameters of the URL; null to ignore them
  * @throws InvalidInput for an invalid name
  */
 export const namesOfRequest = (headers: IncomingHttpHeaders, parameters: URLSearchParams | null = null): Names =>
   namesOf((header) => headerOf(headers, header) ?? (parameters?.get(header) || null))
 
-/** Returns the connectionParams with lower-case names, which are case-insensitive, like the names of headers. */
+/** Returns the parameters with lower-case names: names are case-insensitive, like those of headers. */
 export const lowerCaseKeys = (parameters: Record<string, unknown>): ReadonlyMap<string, unknown> =>
   new Map(Object.entries(parameters).map(([key, value]) => [key.toLowerCase(), value]))
 
 /**
- * Returns the names that a WebSocket sends. For each of the two, connectionParams replace the header of the upgrade.
+ * Returns the names of a WebSocket. Each name in connectionParams overrides the header of the upgrade.
  * @param given connectionParams, with lower-case names
  * @throws InvalidInput for an invalid name
  */

@@ -1,9 +1,9 @@
-// The refusals of requests that do not authenticate, or that contradict what they authenticate.
+// The refusals of requests whose credential is missing or invalid, or whose names differ from those of the credential.
 
 import type { TokenProblem } from '../../domain/api-key/token.ts'
 import type { Refusal } from '../refuse.ts'
 
-/** Schemes and errors as RFC 6750 §3 defines them. */
+/** Start of the header WWW-Authenticate (RFC 6750 §3). */
 const CHALLENGE = 'Bearer realm="colloquy"'
 
 export const unauthenticated = (message: string): Refusal => ({
@@ -20,6 +20,7 @@ export const NO_TOKEN: Refusal = {
 export const INVALID_TOKEN = unauthenticated('The token is not valid.')
 export const EXPIRED = unauthenticated('The token has expired. Authenticate with a new one.')
 
+/** The refusal for each problem of an API key. */
 export const OF_PROBLEM: Record<TokenProblem, Refusal> = {
   UNKNOWN: unauthenticated('The API key is not valid.'),
   REVOKED: unauthenticated('The API key was revoked.'),
@@ -30,10 +31,10 @@ export const unavailable = (message: string): Refusal => ({ status: 503, code: '
 
 const forbidden = (message: string): Refusal => ({ status: 403, code: 'FORBIDDEN', message })
 
-export const OTHER_TENANT = forbidden('x-tenant names another tenant than the one of your token. Leave it out.')
+export const OTHER_TENANT = forbidden('x-tenant differs from the tenant of your token. Omit x-tenant.')
 export const OTHER_ACTOR = forbidden(
-  'x-actor names another actor than the one of your token. Leave it out; to act as another actor, pass `as`.',
+  'x-actor differs from the actor of your token. Omit x-actor; to act as another actor, pass `as`.',
 )
 export const OTHER_PRINCIPAL = forbidden(
-  'The new token is of another tenant, actor or kind, or permits less than the first one. Open another socket.',
+  'The new token has another tenant, actor or kind, or fewer rights than the first one. Open another socket.',
 )

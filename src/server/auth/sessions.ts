@@ -1,5 +1,5 @@
-// What runs with a token: sockets and event streams. Ends them when their token expires or is revoked. They are grouped
-// by token, so that each check reads a key once.
+// The sessions of tokens: sockets and event streams. Ends a session when its token expires or is revoked. Sessions are
+// grouped by token, so that a check reads each key only once.
 
 import type { Token } from '../../domain/api-key/token.ts'
 import type { Principal } from '../../domain/principal.ts'
@@ -18,23 +18,24 @@ export type Credential = {
 export type OnEnd = (refusal: Refusal) => void
 
 export type Sessions = {
-  /** Returns a function that stops watching. */
+  /** Adds a session. Returns a function that removes it. */
   watch(credential: Credential, onEnd: OnEnd): () => void
-  /** Checks the sessions of an API key; of all keys if the id is null. */
+  /** Verifies an API key again, and ends its sessions if it is refused. Checks all keys if the id is null. */
   recheck(keyId: string | null): Promise<void>
   close(): void
 }
 
-/** Maximum delay of a timer of Node, ms. */
+/** Maximum delay of a timer in Node, ms. */
 const MAX_DELAY_MS = 2 ** 31 - 1
-/** Interval of the checks of all API keys that are in use, ms. */
+/** Interval at which the API keys of all sessions are checked, ms. */
 export const RECHECK_MS = 2_000
 
 type Group = { credential: Credential; expiresAt: Date | null; timer: NodeJS.Timeout | undefined; watchers: Set<OnEnd> }
 
 /**
- * @param verify reads a key again; rejects if that is not possible, and its sessions then continue
- * @param expired the refusal of an expired token
+ * Creates the groups of sessions.
+ * @param verify verifies a key again; if it rejects, the sessions of the key continue
+ * @param expired the refusal with which the sessions of an expired token end
  */
 export function createSessions(verify: (key: Token) => Promise<Principal | Refusal>, expired: Refusal): Sessions {
   const groups = new Map<string, Group>()
@@ -60,7 +61,7 @@ export function createSessions(verify: (key: Token) => Promise<Principal | Refus
     for (const onEnd of group.watchers) onEnd(refusal)
   }
 
-  /** Ends the sessions when the token expires, or checks again at the end of the longest delay. */
+  /** Starts the timer that ends the sessions when the token expires. Restarts it after MAX_DELAY_MS if necessary. */
   function arm(group: Group): void {
     clearTimeout(group.timer)
     if (group.expiresAt === null) return
@@ -79,7 +80,7 @@ export function createSessions(verify: (key: Token) => Promise<Principal | Refus
   }
 
   let isChecking = false
-  /** Runs while there are groups of API keys. */
+  /** The timer of `checkAll`. It runs while an API key has sessions. */
   let rechecks: NodeJS.Timeout | undefined
   function checkAll(): void {
     if (isChecking) return

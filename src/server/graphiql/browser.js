@@ -1,36 +1,36 @@
-// Starts GraphiQL in the browser. If the server requires a token, asks for one. Queries and mutations are sent by fetch.
-// Each subscription has its own WebSocket, whose connectionParams are the headers of its tab. A subscription runs until it
-// is stopped, also while another tab is selected; the panel "Live" lists its events.
+// Starts GraphiQL in the browser. If the server requires a token, asks the user for one. Sends queries and mutations
+// by fetch. Each subscription has its own WebSocket, whose connectionParams are the headers of its tab. A subscription
+// runs until it is stopped, even while another tab is selected; the panel "Live" lists its events.
 
 const { tabs, defaultHeaders, workers, base } = JSON.parse(document.querySelector('#options').textContent)
 // Monaco reads this when graphiql.js is loaded.
 self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_, label) => base + workers[label] }
 
-/** Maximum number of events per subscription in the panel, and of characters shown of each event. */
+/** Maximum number of events in the panel for each subscription, and of characters of each event. */
 const MAX_ROWS = 200
 const MAX_CHARACTERS = 2_000
 /** Time between the loss of a connection and the next attempt, ms. */
 const RETRY_MS = 500
 
-/** Streams in the panel, by their operation and headers: a subscription that is run again replaces its stream. */
+/** The streams in the panel, by operation and headers. A subscription that is run again replaces its stream. */
 const streams = new Map()
-/** The stream whose events GraphiQL shows, and the stream that GraphiQL has just unsubscribed from; or null. */
+/** The stream whose events GraphiQL shows, and the stream from which GraphiQL has just unsubscribed; null for none. */
 let shown = null
 let left = null
-/** Id of the selected tab, null before GraphiQL has reported it. */
+/** Id of the selected tab; null before GraphiQL has reported it. */
 let selected = null
-/** Id of the streaming turn that this page opened last. Sent in place of an empty variable `turnId`. */
+/** Id of the streaming turn that this page opened last. It replaces an empty variable `turnId`. */
 let openedTurn = null
 
 const element = (name, text = '', className = '') =>
   Object.assign(document.createElement(name), { textContent: text, className })
 
-/** Key of the token in the storage of this tab, which the browser deletes with the tab. */
+/** Key of the token in the session storage, which the browser deletes when the tab is closed. */
 const TOKEN = 'colloquy-token'
-/** Close code of a WebSocket whose token is refused, or is no longer valid. */
+/** Close code of a WebSocket whose token is refused or no longer valid. */
 const FORBIDDEN = 4403
 
-/** Returns the headers with the token, if there is one, in place of the names that the token determines. */
+/** Returns the headers with the token, if the user entered one, and without the names that the token determines. */
 function withToken(headers) {
   const token = sessionStorage.getItem(TOKEN)
   const names = Object.keys(headers).map((name) => name.toLowerCase())
@@ -39,7 +39,7 @@ function withToken(headers) {
   return { ...Object.fromEntries(kept), authorization: `Bearer ${token}` }
 }
 
-/** The dialog that is open; requests that are refused meanwhile wait for it. */
+/** The promise of the open dialog, or null. Requests that are refused meanwhile wait for the same dialog. */
 let asking = null
 
 /** Asks for a token. Resolves with whether the user entered one. */
@@ -75,7 +75,7 @@ function askForToken(reason) {
   return asking
 }
 
-/** Sends the request with the token. While the server refuses it, asks for another token, until the user cancels. */
+/** Sends the request with the token. While the server refuses the token, asks for another, until the user cancels. */
 async function fetchWithToken(url, { headers, ...options }) {
   for (;;) {
     const response = await fetch(url, { ...options, headers: withToken(headers) })
@@ -141,14 +141,14 @@ function addToPanel(title, onButton) {
   }
 }
 
-/** Returns the variables, with a getter in place of `afterSeq`, so that the client resumes after a lost connection. */
+/** Returns the variables with a getter for `afterSeq`, so that the client resumes after a lost connection. */
 function resumable(variables, lastSeq) {
   if (!Object.hasOwn(variables ?? {}, 'afterSeq')) return variables
   const { afterSeq } = variables
   return Object.defineProperty({ ...variables }, 'afterSeq', { enumerable: true, get: () => lastSeq() ?? afterSeq })
 }
 
-/** Runs a subscription in the panel. `observer` also receives its results, until the stream is detached. */
+/** Runs a subscription in the panel. `observer`, GraphiQL, also receives the results until the stream is detached. */
 function startStream(title, params, headers, observer) {
   const key = JSON.stringify([params, headers])
   streams.get(key)?.remove()
@@ -157,7 +157,7 @@ function startStream(title, params, headers, observer) {
   let hasFailed = false
   let client = null
   let unsubscribe = () => {}
-  /** Why the server refused the token of the last connection; null if it did not. */
+  /** The server's reason to refuse the token of the last connection; null if it was accepted. */
   let refusal = null
   const end = (state) => {
     if (isOver) return
@@ -228,7 +228,7 @@ const subscribe = (operation, params, headers) => ({
       unsubscribe() {
         shown = null
         left = stream
-        // GraphiQL reports a change of the tab before this runs.
+        // GraphiQL reports a change of tabs before this microtask runs. `onTabChange` then detaches the stream instead.
         queueMicrotask(() => {
           if (left === stream) stream.stop()
           left = null
@@ -252,7 +252,7 @@ function onTabChange({ tabs: open, activeTabIndex }) {
   left = null
   if (!stream) return
   shown = null
-  // Later, because GraphiQL is changing its state.
+  // Deferred, because GraphiQL is still changing its state.
   queueMicrotask(() => stream.detach())
 }
 

@@ -41,7 +41,7 @@ function sharedPrefix(earlier: Context, later: Context): number {
   return tokens(earlierMessages!.slice(0, common)) / tokens(earlierMessages!.filter((message) => !recalled(message)))
 }
 
-const TURNS = isLong ? 200 : 60
+const TURNS = 200
 
 describe('the prompt cache of a provider', () => {
   const world = useWorld(embedded)
@@ -53,7 +53,7 @@ describe('the prompt cache of a provider', () => {
     ['20 recent turns', { tokenBudget: 6_000, recentTurns: 20 }, 'You help with house and garden. '.repeat(10)],
   ]
 
-  it.each(isLong ? budgets : budgets.slice(0, 1))(
+  it.runIf(isLong).each(budgets)(
     'can reuse on average 85 per cent of the previous context with %s',
     async (_, input, systemPrompt) => {
       const tenant = world.tenant()

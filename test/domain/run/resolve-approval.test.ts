@@ -184,7 +184,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     await expect(decide({ approvalId: newId('approval'), decision: 'APPROVE' })).rejects.toThrow(NotFound)
     for (const [input, message] of [
       [{ approvalId: 'x', decision: 'APPROVE' }, 'approvalId: is not the id of an approval'],
-      [{ approvalId, decision: 'DENY', arguments: { amount: 1 } }, 'arguments: are for APPROVE only'],
+      [{ approvalId, decision: 'DENY', arguments: { amount: 1 } }, 'arguments: must be absent for DENY'],
       [{ approvalId, decision: 'APPROVE', arguments: [1] }, 'arguments: must be a JSON object'],
       [{ approvalId, decision: 'APPROVE', reason: 'x'.repeat(2_001) }, 'reason: must be at most 2000 characters'],
     ] as const) {
@@ -222,7 +222,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     expect(await read(ann, decided)).toMatchObject({ state: 'APPROVED' })
     expect(await read(ann, open)).toMatchObject({ state: 'CANCELLED', decidedBy: null })
     const late = resolveApproval(world.deps, ann, { approvalId: open, decision: 'APPROVE' })
-    await expect(late).rejects.toThrow('waits no longer')
+    await expect(late).rejects.toThrow('no longer waits for approval')
   })
 
   it('loses its texts, and is cancelled, when the turn with the call is erased', async () => {

@@ -16,7 +16,7 @@ import { WRITER } from '../../support/writer.ts'
 
 describe('eventAfterLoss', () => {
   const reply = (status: 'STREAMING' | 'COMMITTED' | 'ABORTED', more: Partial<LastReply> = {}): LastReply => ({
-    ...{ status, calls: 0, openCalls: 0, openToApprove: 0, openOfServer: 0, isDecided: false },
+    ...{ status, calls: 0, openCalls: 0, openToApprove: 0, openOfServer: 0, hasApprovals: false },
     ...more,
   })
   it.each([

@@ -64,8 +64,8 @@ describe.each(backends)('a streaming turn with a clientId, on $name', (backend) 
       const { reason } = opened[1 - winner] as PromiseRejectedResult
       expect(reason).toBeInstanceOf(Conflict)
       expect(reason.message).toBe(
-        `clientId "reply-${mention}" is held by another writer: "replica-${winner}" opened turn ${id} with it and is still `
-          + 'writing. Follow that turn. If it is aborted, the clientId is free again.',
+        `clientId "reply-${mention}" is in use by another writer: "replica-${winner}" opened turn ${id} with it and is `
+          + 'still writing. Follow that turn. If it is aborted, the clientId can be used again.',
       )
       // A replica that cleans up after its Conflict cannot abort the turn of the other.
       await expect(replicas[1 - winner]!.abort(id)).rejects.toThrow(NotAllowed)
@@ -84,7 +84,7 @@ describe.each(backends)('a streaming turn with a clientId, on $name', (backend) 
     await expect(one.open('k', 'other-model')).rejects.toThrow(`turn ${id}, which is STREAMING, with different content`)
     const turn = { actor: 'bot', role: 'ASSISTANT' as const, content: 'x', clientId: 'k' }
     await expect(appendTurn(deps, viewer, { conversationId, turn })).rejects.toThrow(
-      'held by another writer: "replica-0"',
+      'in use by another writer: "replica-0"',
     )
     await one.write(id, 'x')
     await one.commit(id)

@@ -19,7 +19,7 @@ const CONVERSATIONS = isLong ? 20 : 5
 /** Number of operations per backend; smaller for the embedded database, which is slower. */
 const OPERATIONS: Record<string, number> = { postgres: casesOf(5_000), embedded: casesOf(1_500) }
 /** Each kind of result must occur more often than this for the run to be meaningful. */
-const MIN_OCCURRENCES = isLong ? 20 : 0
+const MIN_OCCURRENCES = isLong ? 10 : 0
 /** Number of concurrent operations in one conversation. */
 const CONCURRENCY = 5
 /** Number of rounds of concurrent operations between two checks of the invariant. */

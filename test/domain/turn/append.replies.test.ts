@@ -57,7 +57,7 @@ describe.each(backends)('a reply on $name', (backend) => {
     ] as const) {
       const error = await reply(actor, id).catch((reason: Error) => reason)
       expect(error).toBeInstanceOf(InvalidInput)
-      const message = `turn.replyToId: is ${id}, which is no turn of the conversation that the author sees`
+      const message = `turn.replyToId: is ${id}; the author sees no such turn in the conversation`
       expect((error as Error).message).toBe(message)
       if (actor === 'new') continue
       const edit = { turnId: own.id, turn: { role: 'USER' as const, content: 'b', replyToId: id } }
