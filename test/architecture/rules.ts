@@ -6,7 +6,7 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 /** The name of a folder of src, or of a file directly in src. */
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
-/** The layers that store, providers and bus may import. They import only each other. */
+/** The layers that store, providers and bus may import. LEAVES import only each other. */
 const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text', 'queue-delay', 'free-memory']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
@@ -51,7 +51,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   index: { all: ['server', 'open-transcript', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
-/** Imports that ALLOWED forbids. Layers import one way: main → server → graphql → domain → {store, providers, bus}. */
+/** Imports that ALLOWED forbids. Each layer imports only lower ones: main → server → graphql → domain → {store, …}. */
 export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => {
     const from = ALLOWED[layerOf(file.path)]
@@ -62,8 +62,8 @@ export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   })
 
 /**
- * The folders of src/domain and its files, which count as folders, from the lowest to the highest. Each may import only
- * earlier rows; the files in the rows of ROWS_OF_FILES may also import files of their own row.
+ * The folders of src/domain and its files, which count as folders, in rows from the lowest to the highest. A folder may
+ * import only earlier rows. The files in the rows of ROWS_OF_FILES may also import files of their own row.
  */
 const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
@@ -299,7 +299,8 @@ function namesUsedOutside(files: readonly SourceFile[]): Set<string> {
 export type DeclaredVerb = { path: string; name: string; first: string }
 
 /**
- * The verbs of the domain: functions used outside it whose second parameter is the viewer; with their first statement.
+ * The verbs of the domain, each with its first statement. A verb is a function that is used outside the domain, and
+ * whose second parameter is the viewer.
  */
 export function verbsOf(files: readonly SourceFile[]): DeclaredVerb[] {
   const used = namesUsedOutside(files)
@@ -315,8 +316,8 @@ export function verbsOf(files: readonly SourceFile[]): DeclaredVerb[] {
 }
 
 /**
- * Names of prepared statements that are used twice. A connection prepares one statement under each name, so another one
- * with the name fails.
+ * Names of prepared statements that are used twice. A connection prepares one statement per name, so a second statement
+ * with the same name fails.
  */
 export function repeatedStatementNames(files: readonly SourceFile[]): string[] {
   const seen = new Map<string, string>()

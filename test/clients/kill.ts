@@ -1,4 +1,4 @@
-// Follows a conversation with each stock client, as the documents say, and prints a line `<client> <seq>` for each
+// Follows a conversation with each stock client, as the documents describe, and prints a line `<client> <seq>` for each
 // entry. scripts/client-kills.ts kills the server meanwhile, and counts lost, repeated and disordered entries.
 
 import { gql } from '@apollo/client'

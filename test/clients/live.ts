@@ -1,4 +1,4 @@
-// Helpers of the programs: requests of another actor, and waiting for a condition.
+// Helpers of the client programs: send requests of another actor, and wait for a condition.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
@@ -9,7 +9,7 @@ Object.assign(globalThis, { WebSocket })
 /** URL of the server's GraphQL endpoint. */
 export const url = `http://${process.env.COLLOQUY}/graphql`
 
-/** Sends an operation as an actor, by plain HTTP. Returns its only field, and throws on errors. */
+/** Sends an operation as an actor, over plain HTTP. Returns the value of its only field. Throws on errors. */
 export async function send(actor: string, query: string, variables: object = {}): Promise<any> {
   const response = await fetch(url, {
     method: 'POST',

@@ -7,8 +7,8 @@ import { transformFileSync } from '@babel/core'
 
 const document = readFileSync('../../docs/streaming-and-subscriptions.md', 'utf8')
 /**
- * Makes a file of the document use the server that COLLOQUY names (`<host>:<port>`) when it runs, and the client of this
- * checkout.
+ * Changes a file of the document so that it uses the client of this checkout and, when it runs, the server whose
+ * `<host>:<port>` is in COLLOQUY.
  */
 const addressed = (code: string) =>
   code

@@ -58,7 +58,7 @@ describe.each(backends)('colloquy token on $name', (backend) => {
     await expect(refused).rejects.toThrow(message)
   })
 
-  it('refuses an unknown right and an unknown key', async () => {
+  it('rejects an unknown right and an unknown key', async () => {
     await expect(token('create', '--actor', 'bot', '--rights', 'fly')).rejects.toThrow(InvalidInput)
     await expect(token('rotate', newId('key'))).rejects.toThrow(NotFound)
   })

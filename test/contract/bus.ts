@@ -1,11 +1,11 @@
-// The contract of every bus. It runs with a `publisher` and a `listener`: the same bus twice, or the buses of two
+// The contract of every bus. It runs with a `publisher` and a `listener`, which are the same bus, or the buses of two
 // processes.
 
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Bus } from '../../src/bus/bus.ts'
 
-/** Options of vi.waitFor for conditions that other processes fulfil. */
+/** Options of vi.waitFor for conditions that depend on other processes. */
 export const WAIT_OPTIONS = { timeout: 10_000, interval: 10 }
 
 export function busContract(name: string, create: () => Promise<{ publisher: Bus; listener: Bus }>): void {
@@ -67,7 +67,7 @@ export function busContract(name: string, create: () => Promise<{ publisher: Bus
       expect(received).toEqual(messages)
     })
 
-    test('the other receivers get a message even if one throws or rejects', async () => {
+    test('the other receivers receive a message even if one receiver throws or rejects', async () => {
       const receive = vi.fn()
       await listener.subscribe(topic, () => {
         throw new Error('thrown by a test')
@@ -107,7 +107,7 @@ export function busContract(name: string, create: () => Promise<{ publisher: Bus
       expect(receive).not.toHaveBeenCalled()
     })
 
-    test('a subscription keeps receiving while other subscriptions start and end', async () => {
+    test('a subscription receives all messages while other subscriptions start and end', async () => {
       const receive = vi.fn()
       const subscribeBriefly = async () => (await listener.subscribe(topic, () => {}))()
       for (let i = 0; i < 20; i++) {
@@ -171,7 +171,7 @@ export function busContract(name: string, create: () => Promise<{ publisher: Bus
   })
 }
 
-/** Resolves when a message that the bus publishes has reached the bus itself. */
+/** Resolves when the bus has received a message that it published itself. */
 async function receivesOwnMessage(bus: Bus, topic: string): Promise<void> {
   const arrived = vi.fn()
   await bus.subscribe(`${topic}-last`, arrived)

@@ -1,5 +1,5 @@
-// Runs the contract of the conversation stores of document 003 on the in-memory store, and on ColloquyConversationStore
-// in the process and over GraphQL.
+// Runs the contract of the conversation stores of document 003 (docs/library.md) on the in-memory store, and on
+// ColloquyConversationStore in the process and over GraphQL.
 
 import { describe } from 'vitest'
 import {

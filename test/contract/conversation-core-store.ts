@@ -1,4 +1,5 @@
-// The contract of every conversation store of document 003. `open` returns a store without conversations.
+// The contract of every conversation store of document 003, "Agent Conversation Core" (docs/library.md). `open` returns
+// a store without conversations.
 
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -13,7 +14,7 @@ import {
 
 const START = Date.UTC(2026, 0, 1)
 
-/** Makes a message with a time `second` seconds after the start. */
+/** Creates a message with a time `second` seconds after the start. */
 function message(
   conversationId: string,
   role: ConversationMessage['role'],
@@ -45,7 +46,7 @@ const result = (name: string, value: unknown, id?: string): MessageContentPart =
 const textsOf = (messages: readonly ConversationMessage[]) =>
   messages.map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.type)).join(' '))
 
-/** Waits until the clock has moved on, because lists are ordered by time. */
+/** Waits until the clock shows another millisecond, because lists are ordered by time. */
 const nextTime = () => new Promise((resolve) => setTimeout(resolve, 3))
 
 export function testConversationCoreStore(name: string, open: () => ConversationStore): void {
@@ -98,7 +99,7 @@ export function testConversationCoreStore(name: string, open: () => Conversation
       expect(listed).toHaveLength(3)
     })
 
-    it('keeps a result that answers no call', async () => {
+    it('keeps a result without a matching call', async () => {
       const id = await begin()
       const orphan = message(id, 'tool', [result('weather', { degrees: 7 }, 'call-9'), result('time', 'noon')])
       await store.appendMessages([orphan])
@@ -126,7 +127,7 @@ export function testConversationCoreStore(name: string, open: () => Conversation
       expect(await store.listMessages(id)).toHaveLength(120)
     })
 
-    it('skips messages that are already stored, and refuses an id with other content', async () => {
+    it('skips messages that are already stored, and rejects a used id with different content', async () => {
       const id = await begin()
       const [first, second] = [message(id, 'user', 'first', 1), message(id, 'user', 'second', 2)]
       await store.appendMessages([first])
@@ -149,7 +150,7 @@ export function testConversationCoreStore(name: string, open: () => Conversation
       await store.appendMessages([])
     })
 
-    it('does not change when a caller changes a message that it passed or received', async () => {
+    it('is not affected when a caller changes a message that it passed or received', async () => {
       const id = await begin()
       const given = message(id, 'user', [{ type: 'metadata', data: { tags: ['a'] } }])
       await store.appendMessages([given])
@@ -179,7 +180,7 @@ function testConversations(opened: () => ConversationStore): void {
     expect(one).not.toHaveProperty('title')
   })
 
-  it('refuses to create a conversation with an id that is used', async () => {
+  it('rejects a conversation with an id that is used', async () => {
     const store = opened()
     await store.createConversation({ id: 'chat', title: 'first' })
     await expect(store.createConversation({ id: 'chat', title: 'second' })).rejects.toThrow(IdConflict)
@@ -255,7 +256,7 @@ function turnOf(conversationId: string, messages: ConversationMessage[]): Conver
 }
 
 function testTurns(opened: () => ConversationStore): void {
-  it('stores a turn, and those of its messages that are not stored yet', async () => {
+  it('stores a turn, and its messages that are not stored yet', async () => {
     const store = opened()
     const { id, updatedAt } = await store.createConversation({})
     const [question, answer] = [message(id, 'user', 'Hello?', 1), message(id, 'assistant', 'Hello.', 2)]
@@ -284,7 +285,7 @@ function testTurns(opened: () => ConversationStore): void {
     expect(await store.listTurns(id)).toEqual([])
   })
 
-  it('lists turns in the order of their arrival, with tool messages, and refuses a used id', async () => {
+  it('lists turns in the order of their arrival, with tool messages, and rejects a used id', async () => {
     const store = opened()
     const { id } = await store.createConversation({})
     const asked = turnOf(id, [message(id, 'user', 'Weather?', 1), message(id, 'assistant', [call('weather', 'c1')], 2)])

@@ -40,7 +40,7 @@ const message = (
 })
 
 const contents = (messages: readonly ConversationMessage[]) => messages.map(({ content }) => content)
-/** Waits until the clock has moved on, because lists are ordered by time. */
+/** Waits until the clock shows another millisecond, because lists are ordered by time. */
 const nextTime = () => new Promise((resolve) => setTimeout(resolve, 3))
 
 export function testConversationStore(name: string, open: () => ConversationStore): void {
@@ -55,7 +55,7 @@ export function testConversationStore(name: string, open: () => ConversationStor
       return conv.conversationId
     }
 
-    it('creates a conversation without messages, and returns it as it was given', async () => {
+    it('creates a conversation without messages, and returns it unchanged', async () => {
       const given = conversation({ title: 'Trip', metadata: { defaultStore: 'north', parameters: { k: [1] } } })
       await store.createConversation(given)
       const { updatedAt, ...fields } = (await store.getConversation(given.conversationId))!
@@ -101,7 +101,7 @@ export function testConversationStore(name: string, open: () => ConversationStor
       await store.deleteConversation('missing')
     })
 
-    it('adds a message once, and refuses its id with other content', async () => {
+    it('adds a message once, and rejects its id with different content', async () => {
       const id = await begin()
       const first = message(id, 'first')
       await store.addMessage(id, first)

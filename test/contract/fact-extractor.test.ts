@@ -1,5 +1,5 @@
 // Runs the extractor contract on every extractor. The fake model of the OpenAI extractor recognises the two sentences
-// of the suite.
+// of the contract.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiExtractor } from '../../src/providers/openai/fact-extractor.ts'

@@ -1,5 +1,5 @@
-// The contract of every fact extractor. fact-extractor.test.ts runs it on the rules, and on the OpenAI client with a
-// fake server.
+// The contract of every fact extractor. fact-extractor.test.ts runs it on the rules extractor, and on the OpenAI client
+// with a fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'

@@ -9,7 +9,7 @@ type QuotedPair = { pair: number; a: { predicate: string } }
 
 const VERDICTS: Record<string, string> = { 'works at': 'SAME', 'is a': 'CONTRADICTORY' }
 
-/** Answers as a model would: with a verdict on each quoted pair. */
+/** Returns the answer of a model, with a verdict on each quoted pair. */
 const answer = (content: string) => ({
   verdicts: (quotedIn(content)[0] as QuotedPair[]).map(({ pair, a }) => ({
     pair,

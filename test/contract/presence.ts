@@ -1,5 +1,5 @@
-// The contract of every presence store. It runs with two stores that share their marks: the same store twice, or the
-// stores of two processes.
+// The contract of every presence store. It runs with two stores that share their marks: the same store, or the stores
+// of two processes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
@@ -11,7 +11,7 @@ type Stores = {
   elapse(ms: number): Promise<void>
 }
 
-/** Times to live, ms. Only marks with the short one expire in a test. */
+/** Times to live, ms. Only marks with the short time expire in a test. */
 const LONG = 60_000
 const SHORT = 60
 
@@ -35,7 +35,7 @@ export function presenceContract(name: string, create: () => Promise<Stores>): v
     const states = async (conversationId = 'conversation') =>
       Object.fromEntries((await other.states([conversationId])).get(conversationId) ?? [])
 
-    test('every process sees a mark, in the conversation of the mark only', async () => {
+    test('every process reads a mark, but only in the conversation of the mark', async () => {
       await store.set(mark('ada'), 'ONLINE', LONG)
       await store.set(mark('bob'), 'TYPING', LONG)
       await store.set(mark('eve', 'socket', 'elsewhere'), 'ONLINE', LONG)
@@ -63,7 +63,7 @@ export function presenceContract(name: string, create: () => Promise<Stores>): v
       expect(await states()).toEqual({})
     })
 
-    test('an actor has the state of its latest mark; when this mark is removed, of the previous one', async () => {
+    test('an actor has the state of its latest mark, or of the previous mark once that is removed', async () => {
       await store.set(mark('ada', 'phone'), 'AWAY', LONG)
       await store.set(mark('ada', 'desk'), 'TYPING', LONG)
       expect(await states()).toEqual({ ada: 'TYPING' })

@@ -5,7 +5,7 @@ import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { type AddedFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
-/** Creates a fact from a text such as "Ada | lives in | Berlin", observed on that day of May 2026. */
+/** Creates a fact from a text such as "Ada | lives in | Berlin", observed on the given day of May 2026. */
 export function profileFact(text: string, day = 1, claimedBy: string | null = null): AddedFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   return { subject, predicate, object, claimedBy, observedAt: new Date(Date.UTC(2026, 4, day)).toISOString() }

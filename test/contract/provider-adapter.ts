@@ -21,7 +21,7 @@ export type Reply = {
 export type Subject = {
   /** Creates an adapter that fails if the provider sends nothing for `stallMs`, ms. */
   create(stallMs: number): ChatAdapter
-  /** Prepares the next reply. Returns the extensions of the call for it, if any. */
+  /** Prepares the next reply. Returns the call's `extensions`; undefined if it needs none. */
   prepare(reply: Reply): Record<string, unknown> | undefined
   close(): Promise<void>
 }
@@ -96,7 +96,7 @@ export function providerAdapterContract(name: string, open: () => Promise<Subjec
       expect(await stream.final).toBe(result)
     })
 
-    it('returns the same result without a stream, and if the events are not read', async () => {
+    it('returns the same result without streaming, and if the events are not read', async () => {
       const once = prepared({ texts: TEXTS, then: 'END' })
       expect(textOf((await once.adapter.complete(once.params)).message)).toBe(TEXTS.join(''))
       const unread = prepared({ texts: TEXTS, then: 'END' })
@@ -113,7 +113,7 @@ export function providerAdapterContract(name: string, open: () => Promise<Subjec
       expect(seen.map(({ type }) => type)).toEqual(['delta', 'done'])
     })
 
-    it('reports parallel tool calls with ids of their own, and their arguments', async () => {
+    it('reports parallel tool calls with distinct ids, and their arguments', async () => {
       const toolCalls = [
         { name: 'search', arguments: { words: ['löwe', '"x"'], limit: 3 } },
         { name: 'search', arguments: { words: [] } },

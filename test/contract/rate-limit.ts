@@ -1,5 +1,5 @@
-// The contract of every rate limit. It runs with two limits that share their keys: the same limit twice, or the limits
-// of two processes.
+// The contract of every rate limit. It runs with two limits that share their keys: the same limit, or the limits of two
+// processes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RateLimit } from '../../src/bus/rate-limit.ts'
@@ -19,7 +19,7 @@ export function rateLimitContract(name: string, create: () => Promise<Limits>): 
       await Promise.all([limit.close(), other.close()])
     })
 
-    test('a key can take its points, from any process, and no more', async () => {
+    test('a key can use all of its points, from any process, but no more', async () => {
       expect(limit.points).toBe(POINTS)
       expect(await limit.take('ada', 4)).toBeNull()
       expect(await other.take('ada', 6)).toBeNull()
@@ -41,7 +41,7 @@ export function rateLimitContract(name: string, create: () => Promise<Limits>): 
       expect(await limit.take('bob', POINTS)).toBeNull()
     })
 
-    test('a request that takes more than all points is accepted as the first one only', async () => {
+    test('a request that costs more than all points is accepted only as the first request of a key', async () => {
       expect(await limit.take('ada', POINTS * 5)).toBeNull()
       expect(await limit.take('ada', 1)).not.toBeNull()
       await limit.take('bob', 1)

@@ -1,5 +1,5 @@
-// The contract of every summarizer. summarizer.test.ts runs it on the extractive one, and on the OpenAI client with a
-// fake server.
+// The contract of every summarizer. summarizer.test.ts runs it on the extractive summarizer, and on the OpenAI client
+// with a fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SummarizerTurn, Summarizer } from '../../src/providers/ports/summarizer.ts'

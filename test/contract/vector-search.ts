@@ -19,11 +19,11 @@ import { sql } from '../support/sql.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 import { similaritiesOf } from '../support/vectors.ts'
 
-/** The suite's own embedder, because the world's embedder writes vectors automatically. */
+/** The contract's own embedder, because the test world's embedder writes vectors automatically. */
 const EMBEDDER = 'test:4'
 const OTHER = 'other:4'
 
-/** A unit vector in a plane, at an angle of this many degrees to EAST. */
+/** Returns a unit vector in a plane, at an angle of `degrees` to EAST. */
 const at = (degrees: number) =>
   Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180), 0, 0)
 const EAST = at(0)
@@ -77,7 +77,7 @@ export function vectorSearchContract(
       }
     }
 
-    it('compares the vectors of the given embedder only', async () => {
+    it('compares only the vectors of the given embedder', async () => {
       const { newConversation, appendAt, append } = newTenant()
       const [one, two, elsewhere, empty] = [
         await newConversation(),
@@ -148,7 +148,7 @@ export function vectorSearchContract(
       expect(await nearest([one])).toEqual([versionOf(second), versionOf(first)])
     })
 
-    it('misses no vector that is written during a search', async () => {
+    it('finds, from the next search on, a vector that is written during a search', async () => {
       const { newConversation, append, nearest } = newTenant()
       const one = await newConversation()
       const turns: Turn[] = []

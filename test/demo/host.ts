@@ -1,4 +1,4 @@
-// The server of the demo, in the demo's own process and on a free port, with the tools of its story.
+// The server of the demo, in the demo's process and on a free port, with the tools of the story.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createDeps, createServer, loadConfig, startBackground } from '../../src/index.ts'
 import type { Tool } from '../../src/domain/run/tools.ts'
 
-/** The model if a key is set, but no model. */
+/** Default model if OPENAI_API_KEY is set. */
 const MODEL = 'gpt-4.1-mini'
 
 export type Host = {

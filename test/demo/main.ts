@@ -12,9 +12,9 @@ import { createTools, EDITED_TIME, LINES, participants, SECRET, TITLE, type Book
 const args = new Set(process.argv.slice(2))
 const isFast = args.has('--fast')
 
-/** Delays, ms. The default is a person's pace; `--fast` is for tests. */
+/** Delays, ms. By default, those of a person; `--fast` is for tests. */
 const PACE = isFast ? { word: 15, pause: 10, decide: 50 } : { word: 70, pause: 900, decide: 2_500 }
-/** Time in which the agents must have answered, ms. */
+/** Maximum time until the agents have answered, ms. */
 const ANSWER_MS = 120_000
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -39,7 +39,7 @@ const answersOf = (history: Turn[], runs: Run[]): Run[][] =>
 async function settled(conversationId: string, ada: Participant): Promise<void> {
   const until = Date.now() + ANSWER_MS
   for (;;) {
-    // The turns are read last: they include those of the runs that have ended.
+    // Read the turns last, so that they include the turns of the runs that have ended.
     const runs = await ada.runs(conversationId)
     const { history } = await ada.conversation(conversationId)
     const isAnswered = answersOf(history, runs).every(({ length }) => length > 0)
@@ -82,7 +82,7 @@ async function play(conversationId: string, ada: Participant, planner: Participa
 /** Whether the data contains SECRET, which occurs only in turns for Ada and the planner. */
 const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
-/** Looks for the private turn in the results of each kind of read that the participant made. */
+/** Searches for the private turn in the results of each kind of read, as the participant. */
 async function findPrivateTurn(conversationId: string, privateTurn: Turn, participant: Participant) {
   const { history, turnCount } = await participant.conversation(conversationId)
   const runs = await participant.runs(conversationId)
@@ -183,7 +183,7 @@ async function checkClaims(
     'the researcher received no trace of the private turns and of their run, not even in counts; the planner received all',
   )
   const [booking] = booked
-  // A real model may decide otherwise.
+  // A real model may book no table.
   if (host.provider === 'echo' || booking) {
     claim(
       booked.length === 1 && booking!.time === EDITED_TIME,

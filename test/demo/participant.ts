@@ -1,5 +1,5 @@
-// One participant of the demo: a graphql-ws client and its operations, independent of the demo's story. It shows the
-// two essential parts of a client: `follow` resumes after a lost connection, and `apply` joins deltas to the text of a
+// One participant of the demo: a graphql-ws client and its operations, independent of the story. It contains the two
+// essential parts of a client: `follow` resumes after a lost connection, and `apply` joins deltas to the text of a
 // turn.
 
 import { createClient } from 'graphql-ws'
@@ -94,7 +94,7 @@ export function connect(url: string, actor: string) {
     url: url.replace(/^http/, 'ws'),
     webSocketImpl: WebSocket,
     connectionParams: { 'x-actor': actor },
-    // `follow` connects again itself, because `disconnect` decides when.
+    // `follow` reconnects itself, because it must wait for `reconnect` after `disconnect`.
     retryAttempts: 0,
     lazyCloseTimeout: 1_000,
     on: { connected: (opened) => void (socket = opened as WebSocket) },
@@ -219,7 +219,7 @@ export function connect(url: string, actor: string) {
       allowReconnect()
       return again
     },
-    /** Resolves with the first event from the given index on for which `fits` is true. */
+    /** Resolves with the first event, from the given index on, that `fits` accepts. */
     async hasEvent(from: number, fits: (event: Event) => boolean): Promise<Event> {
       await until(() => events.slice(from).some(fits))
       return events.slice(from).find(fits)!

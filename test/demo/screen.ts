@@ -1,5 +1,5 @@
-// The output of the demo: one participant's events as they arrive, and tables. A terminal gets colours and transient
-// lines; other outputs get the same text without them.
+// The output of the demo: one participant's events as they arrive, and tables. Colours and transient lines are written
+// only to a terminal.
 
 import { styleText } from 'node:util'
 import type { Event, Turn } from './participant.ts'

@@ -1,4 +1,4 @@
-// Starts the server as users do, in a process of its own on a free port; and runs scripts of the repository.
+// Starts the server in a process of its own on a free port, as users do. Also runs scripts of the repository.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// The people, agents and tools of the demo, and the turns of the person. The agents' instructions are for any model,
-// and end with a script for echo, the provider without a model.
+// The people, agents and tools of the demo, and the turns of the person. The agents' instructions suit any model, and
+// end with a script for echo, the provider without a model.
 
 import type { Tool } from '../../src/domain/run/tools.ts'
 

@@ -12,7 +12,7 @@ export const PRODUCTION = { INTROSPECTION: '0', GRAPHIQL: '0' }
 export const NEED_INTROSPECTION = ['28B9', '2EA1', '6A70', 'D6D5']
 const AUDITS = 61
 
-/** Some audits send a GET without any of the headers that the check for CSRF requires. This is such a header. */
+/** Adds X-Actor, because some audits send a GET without any of the headers that the check for CSRF requires. */
 const fetchWithActor = (url: string, init: RequestInit = {}) => {
   const headers = new Headers(init.headers)
   headers.set('x-actor', 'ada')

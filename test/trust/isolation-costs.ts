@@ -1,6 +1,6 @@
-// The cost of row-level security: the same calls on two databases with equal data, one of which has its policies
-// disabled, in rounds that alternate. The tenant is set on both, so their difference is the cost of the policies. Then
-// the cost of a separate statement for each tenant: concurrent appends in 1, 10 and 100 tenants.
+// The cost of row-level security: the same calls on two databases with equal data, one with its policies disabled, in
+// alternating rounds. The tenant is set on both, so their difference is the cost of the policies. Also measures the
+// cost of a separate statement for each tenant, by concurrent appends in 1, 10 and 100 tenants.
 
 import { cpSync } from 'node:fs'
 import { pino } from 'pino'
@@ -20,7 +20,7 @@ import type { Context, Row, Section, Store } from './section.ts'
 /** Minimum ratio of the speed with policies to the speed without them. */
 const GATE = 0.85
 const ROUNDS = 15
-/** Turns of the large conversation. The tenant also has CONVERSATIONS of TURNS turns, and each other tenant has one. */
+/** Turns of the large conversation. Its tenant also has CONVERSATIONS of TURNS turns; each other tenant has one. */
 const LARGE = 2_000
 const CONVERSATIONS = 50
 const TURNS = 40
@@ -53,7 +53,7 @@ async function newConversation(deps: Deps, tenant: string, turns: number): Promi
   return conversation.id
 }
 
-/** Waits until all turns of the viewer's tenant are embedded, so that no measure runs beside the embedding of another. */
+/** Waits until all turns of the viewer's tenant are embedded, because embedding would disturb the next measure. */
 async function embedAll(deps: Deps): Promise<void> {
   while ((await getEmbeddingProgress(deps, viewer)).remaining > 0) await new Promise((done) => setTimeout(done, 200))
 }
@@ -118,7 +118,7 @@ async function disablePolicies({ pool }: Deps): Promise<void> {
   }
 }
 
-/** Runs the calls one after another, and returns their number per second. */
+/** Runs the calls in sequence. Returns the number of calls per second. */
 async function perSecond(count: number, call: (n: number) => Promise<unknown>): Promise<number> {
   const begin = performance.now()
   for (let n = 0; n < count; n++) await call(n)
@@ -127,7 +127,7 @@ async function perSecond(count: number, call: (n: number) => Promise<unknown>): 
 
 type Measure = { name: string; run(deps: Deps, filled: Filled): Promise<number> }
 
-/** Appends a turn to each of the conversations at the same time, `times` times. Returns the appends per second. */
+/** Appends a turn to all conversations concurrently, `times` times. Returns the appends per second. */
 const appends =
   (tenants: number, times: number) =>
   async (deps: Deps, { written }: Filled): Promise<number> => {
@@ -166,7 +166,7 @@ const MEASURES: readonly Measure[] = [
   recalls('recall, scope TENANT', () => ({ scope: 'TENANT' })),
 ]
 
-/** Returns a row for each measure: the median of the rates with policies, divided by that without. */
+/** Returns a row for each measure: the median rate with policies divided by the median rate without them. */
 async function compare(
   { share, log }: Context,
   store: Store,
@@ -196,7 +196,7 @@ async function compare(
   return rows
 }
 
-/** Returns a row for each number of tenants: the rate of appends at the same time, relative to that of one tenant. */
+/** Returns a row for each number of tenants: the rate of concurrent appends, relative to the rate with one tenant. */
 async function batches({ share }: Context, store: Store, filled: Filled, deps: Deps): Promise<Row[]> {
   const runs = TENANTS.map((tenants) => [String(tenants), () => appends(tenants, 4)(deps, filled)] as const)
   for (const [, run] of runs) await run()

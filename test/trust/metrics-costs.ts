@@ -1,5 +1,5 @@
-// The cost of /metrics: appends and pages of history of a server whose metrics are scraped every second, against those
-// of a server without metrics. Both run on the same store, and their rounds alternate.
+// The cost of /metrics: appends and pages of history on a server whose metrics are scraped every second, against a
+// server without metrics. Both servers run on the same store, and their rounds alternate.
 
 import { fileURLToPath } from 'node:url'
 import { interleave } from '../bench/figures.ts'
@@ -40,7 +40,7 @@ async function start(env: Record<string, string>, onLine?: (line: string) => voi
   return { server, conversationId }
 }
 
-/** Scrapes the metrics until it is stopped. Returns the number of scrapes that succeeded. */
+/** Scrapes the metrics. Returns a function that stops it, and returns the number of successful scrapes. */
 function scrape(url: string): () => number {
   let count = 0
   const timer = setInterval(async () => {

@@ -18,7 +18,7 @@ async function ask(url: string, init: RequestInit): Promise<Answer> {
   try {
     json = JSON.parse(text)
   } catch {
-    // Not JSON, as a page of GraphiQL is.
+    // The answer is not JSON, for example the page of GraphiQL.
   }
   return { status: response.status, text, json }
 }

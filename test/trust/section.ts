@@ -1,10 +1,10 @@
-// A section of `npm run check:trust`: measures or runs something, and returns rows for the table.
+// The types of a section of `npm run check:trust`, which runs measurements or tests, and returns rows for the table.
 
 export type Row = {
   /** Name of the measured quantity. */
   name: string
   value: string
-  /** The values that are ok, for the table. */
+  /** The required value, as printed in the table. */
   gate: string
   ok: boolean
 }

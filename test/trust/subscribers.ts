@@ -1,6 +1,6 @@
 // A subscriber that stops reading must delay only itself: measures the memory of the server, and the time until a turn
-// has reached the live subscribers, without and with a paused one. Memory is compared between two servers that deliver
-// the same turns, because the embedded database and the heap grow with the number of turns.
+// has reached the live subscribers, without and with a paused subscriber. Memory is compared between two servers that
+// deliver the same turns, because the embedded database and the heap grow with the number of turns.
 
 import WebSocket from 'ws'
 import { APPEND, appendTurns, newConversation, sleep } from '../attacks/attack.ts'
@@ -10,7 +10,7 @@ import type { Context, Row, Section, Store } from './section.ts'
 const LIVE = 99
 const TURNS = 5_000
 const TURN_UNITS = 16 * 1024
-/** Turns that are appended without a paused subscriber, before and after those with one. */
+/** Number of turns that are appended without a paused subscriber, before the turns with one, and again after them. */
 const CONTROL_TURNS = 1_000
 const LARGE_TURNS = 100
 const LARGE_UNITS = 250_000
@@ -19,7 +19,7 @@ const OPERATIONS = 100
 
 const MAX_GROWTH_MB = 50
 const MAX_CHANGE = 0.2
-/** Maximum number of measurements. Another one follows only if all exceeded a gate, as other load may cause. */
+/** Maximum number of measurements. Another one follows only if all exceeded a gate, which other load may cause. */
 const MEASUREMENTS = 3
 
 const SUBSCRIPTION = `subscription ($id: ID!, $afterSeq: Int) {
@@ -39,7 +39,7 @@ async function openSocket({ port }: Target): Promise<WebSocket> {
 const subscribe = (socket: WebSocket, id: string, variables: object) =>
   socket.send(JSON.stringify({ id, type: 'subscribe', payload: { query: SUBSCRIPTION, variables } }))
 
-/** Live subscribers. `appendTurn` appends the next turn, and resolves with the time until each one had it, ms. */
+/** Live subscribers. `appendTurn` appends the next turn, and resolves with the time to each delivery, ms. */
 type Audience = { appendTurn(): Promise<number[]>; close(): void }
 
 async function gather(target: Target, conversationId: string): Promise<Audience> {
@@ -90,9 +90,9 @@ type Scenario = {
   name: string
   /** Number of turns that the live subscribers receive while the socket is paused. */
   turns: number
-  /** Writes the turns for the paused socket. Returns the id of its conversation; null for that of the live sockets. */
+  /** Writes the turns for the paused socket. Returns its conversation's id; null if it is that of the live sockets. */
   prepare(target: Target): Promise<string | null>
-  /** Sends the operations of the socket, which is then not read. */
+  /** Sends the operations of the socket, which is not read afterwards. */
   operate(socket: WebSocket, conversationId: string): void
 }
 
@@ -151,7 +151,7 @@ async function deliverAll(
 async function measure(store: Store, scenario: Scenario, share: number): Promise<Measured> {
   const results: { peakMB: number; before: number; during: number }[] = []
   for (const isPaused of [false, true]) {
-    // The socket stays paused: no timeout may close it.
+    // A long timeout, because the server must not close the paused socket.
     const target = await startTarget({ ...(await store.env()), WRITE_TIMEOUT_SECONDS: '600' })
     try {
       results.push(await deliverAll(target, scenario, share, isPaused))
@@ -176,7 +176,7 @@ async function rowsOf(store: Store, scenario: Scenario, { share, log }: Context)
   return [
     { name, value: `memory +${growthMB.toFixed(0)} MB`, gate: `< ${MAX_GROWTH_MB} MB`, ok: growthMB < MAX_GROWTH_MB },
     {
-      name: `${store.name}, p99 of the live ones`,
+      name: `${store.name}, p99 of the live subscribers`,
       value: `${before.toFixed(1)} → ${during.toFixed(1)} ms (${(change * 100).toFixed(0)} %)`,
       gate: `< +${MAX_CHANGE * 100} %`,
       ok: change < MAX_CHANGE,

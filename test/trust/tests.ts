@@ -21,7 +21,7 @@ async function countTests(files: readonly string[]): Promise<Counts> {
       join(root, 'node_modules/.bin/vitest'),
       ['run', '--config', 'test/vitest.config.ts', '--reporter=json', `--outputFile=${report}`, ...files],
       { cwd: root, env: { ...process.env, LONG: '2' }, maxBuffer: 2 ** 26 },
-    ).catch(() => {}) // It fails if a test fails; the report says which.
+    ).catch(() => {}) // The command fails if a test fails; the report contains the counts.
     return JSON.parse(await readFile(report, 'utf8')) as Counts
   } finally {
     await rm(directory, { recursive: true })
@@ -33,7 +33,7 @@ export const testSection = (name: string, files: readonly string[]): Section => 
   name,
   async run(): Promise<Row[]> {
     const missing = files.filter((file) => !existsSync(join(root, file)))
-    if (files.length === 0 || missing.length > 0) throw new Error(`no test: ${missing.join(', ') || 'none is named'}`)
+    if (files.length === 0 || missing.length > 0) throw new Error(`missing tests: ${missing.join(', ') || 'all'}`)
     const { numTotalTests: all, numPassedTests: passed } = await countTests(files)
     return [{ name: files.join(', '), value: `${passed} of ${all} passed`, gate: 'all', ok: all > 0 && passed === all }]
   },

@@ -1,5 +1,5 @@
 // Apollo Client with documents typed by graphql-codegen: a union of results, pages, and a cache that a subscription
-// keeps current.
+// updates.
 
 import assert from 'node:assert/strict'
 import { check, createConversations, rename, say, setPresence, until } from '../live.ts'
@@ -133,7 +133,7 @@ const Live = graphql(`
   }
 `)
 
-/** Appends a turn. Returns its description, or that of the error. The default branch is for errors added later. */
+/** Appends a turn. Returns a description of the turn or the error. The default branch handles errors added later. */
 async function append(input: AppendTurnInput): Promise<string> {
   const { data } = await client.mutate({ mutation: AppendTurn, variables: { input } })
   const result = data!.appendTurn

@@ -1,5 +1,5 @@
 // Relay with artifacts of relay-compiler: a union of results, pages with @connection and @refetchable, an edge appended
-// by a mutation, and a store that a subscription keeps current.
+// by a mutation, and a store that a subscription updates.
 
 import assert from 'node:assert/strict'
 import {
@@ -176,7 +176,7 @@ function watchTurns(conversation: program_turns$key) {
 
 type Input = programAppendTurnMutation['variables']['input']
 
-/** Appends a turn. Returns its description, or that of the error. The last line is also for errors added later. */
+/** Appends a turn. Returns a description of the turn or the error. The last line also handles errors added later. */
 async function append(input: Input, connections: string[] = []): Promise<string> {
   const { appendTurn: result } = await new Promise<programAppendTurnMutation['response']>((resolve, reject) =>
     commitMutation<programAppendTurnMutation>(environment, {
@@ -186,7 +186,7 @@ async function append(input: Input, connections: string[] = []): Promise<string>
       onError: reject,
     }),
   )
-  // Relay types the fields selected on an interface as optional, so they distinguish the members of the union.
+  // Relay types the fields selected on an interface as optional, so their presence distinguishes the union's members.
   if (result.turnEdge) {
     const { createdAt, conversation, parts } = result.turnEdge.node
     const texts = parts.map((part) => (part.__typename === 'TextPart' ? part.text.toUpperCase() : part.__typename))

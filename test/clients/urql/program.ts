@@ -1,5 +1,5 @@
 // urql and Graphcache with documents typed by gql.tada: a union of results, pages, and a cache that a subscription
-// keeps current.
+// updates.
 
 import assert from 'node:assert/strict'
 import { initGraphQLTada, type VariablesOf } from 'gql.tada'
@@ -136,7 +136,7 @@ const Live = graphql(`
 
 type Input = VariablesOf<typeof AppendTurn>['input']
 
-/** Appends a turn. Returns its description, or that of the error. The default branch is for errors added later. */
+/** Appends a turn. Returns a description of the turn or the error. The default branch handles errors added later. */
 async function append(input: Input): Promise<string> {
   const { data, error } = await client.mutation(AppendTurn, { input })
   if (!data) throw error
@@ -165,7 +165,7 @@ await check('a typed union of results, with @oneOf and a default branch', async 
   assert.equal(await append(turn([{ text: 'hello' }, { data: { a: 1 } }])), 'HELLO,DataPart')
   assert.equal(await append(turn([])), 'turn.parts')
   assert.match(await append({ ...turn([{ text: 'hello' }]), conversationId: `conv_${'0'.repeat(26)}` }), /^not_found: /)
-  // @ts-expect-error A part has exactly one kind of content. (gql.tada does not refuse two kinds.)
+  // @ts-expect-error A part has exactly one kind of content. (gql.tada accepts two kinds.)
   await assert.rejects(append(turn([{}])), /[Ee]xactly one/)
 })
 
