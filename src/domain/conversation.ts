@@ -80,7 +80,7 @@ export type CreatedConversation = { conversation: Conversation; created: boolean
 /**
  * Creates a conversation. If the viewer sees a conversation with the given key, returns that conversation unchanged.
  * The creator of a MEMBERS conversation becomes one of its participants.
- * @throws InvalidInput @throws NotAllowed by rights.ts
+ * @throws InvalidInput @throws NotAllowed if rights.ts denies the call
  * @throws Conflict if the existing conversation is changed or deleted concurrently
  */
 export async function createConversation(
@@ -211,7 +211,7 @@ const otherVersion = (version: number) =>
  * `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the conversation end.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes the visibility but is not a present
- * participant, or by rights.ts
+ * participant, or if rights.ts denies the call
  * @throws Conflict if its version is not expectedVersion, or if it would become OPEN and another OPEN conversation has
  * its key
  */

@@ -130,7 +130,7 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
  * Adds the actor to the conversation and returns the participant. For an actor who is a present participant, only the
  * given fields of displayName, metadata, administrator, respond and agent are updated.
  * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   authorize(viewer, 'addParticipant', input)
@@ -201,7 +201,7 @@ export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
  * returns it without an entry, so that the call can be repeated.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again;
- * or by rights.ts
+ * or if rights.ts denies the call
  */
 export async function removeParticipant(
   deps: Platform,

@@ -61,7 +61,7 @@ async function readMemberships(tx: Tx, conversationId: string, actor: string): P
  * history visibility changes the view immediately, for open subscriptions too. Without a principal, any actor that may
  * change the conversation may update any participant. Writes nothing if nothing changes.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
  */
 export async function updateParticipant(
   deps: Platform,

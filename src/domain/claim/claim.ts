@@ -68,7 +68,7 @@ export type ReleaseClaimInput = z.input<typeof releaseClaimInput>
  * replaces a live claim from an earlier part of the run, and is possible even if the agent replied without a claim.
  * @throws InvalidInput
  * @throws NotFound if the viewer does not see the version, or if `forRun` is not the run that answers the turn
- * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
+ * @throws NotAllowed if the viewer is not in the conversation, or if rights.ts denies the call
  * @throws Conflict if the turn is not committed, if another claim is live, if a run of the server answers the turn, if
  * the turn was answered with a claim, or if the viewer answered it without one
  */

@@ -85,7 +85,7 @@ export const coveringJournal = ({
  * the same data and input, the context is the same.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
- * @throws InvalidInput @throws NotFound @throws NotAllowed by rights.ts
+ * @throws InvalidInput @throws NotFound @throws NotAllowed if rights.ts denies the call
  * @throws BudgetTooSmall if the system prompt and the newest turn exceed the budget
  */
 export async function buildContext(deps: ContextDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {

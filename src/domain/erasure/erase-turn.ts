@@ -72,8 +72,8 @@ export type ErasedTurn = { turn: Turn; receipt: ErasureReceipt }
  * Erases a turn, given by the id of any version that the viewer sees. For a turn that is already erased, returns the
  * receipt of its erasure.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed by rights.ts, if the viewer has left a MEMBERS conversation, or if the conversation or the turn's
- * actor is under legal hold
+ * @throws NotAllowed if rights.ts denies the call, if the viewer has left a MEMBERS conversation, or if the
+ * conversation or the turn's actor is under legal hold
  */
 export async function eraseTurn(deps: Platform, viewer: Viewer, input: EraseTurnInput): Promise<ErasedTurn> {
   authorize(viewer, 'eraseTurn')
