@@ -87,8 +87,7 @@ export async function openStore(
   // The pools connect only when the first statement is sent.
   const connections = openConnections(config, embedded, onError, delays)
   cleanup.add(() => connections.close())
-  if (embedded) await Promise.all([embedded.serving, connections.db.load()])
-  await migrateAsOwner(config, embedded, log)
+  await Promise.all([migrateAsOwner(config, embedded, log), connections.db.load()])
   await checkIsolation(connections.pool)
   return { embedded, delays, ...connections }
 }

@@ -76,7 +76,12 @@ export async function migrateAsOwner(
   const owner = createOwnerPool(source, (err) => log.warn({ err }, 'a database connection failed'))
   try {
     if (!embedded) await checkConnection(owner, migrationDatabaseUrl!)
-    const migrations = await migrate(owner, { partitions })
+    // Reads the migrations while the embedded database starts.
+    const connect = async () => {
+      await embedded?.serving
+      return owner.connect()
+    }
+    const migrations = await migrate({ connect }, { partitions })
     if (migrations.length > 0) log.info({ migrations }, 'migrated the database')
   } finally {
     await owner.end()

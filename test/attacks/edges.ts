@@ -14,16 +14,16 @@ const ADDRESS = 'http://10.1.2.3:8080/canary'
 const SECRET = /canary/i
 
 /**
- * Starts a provider that rejects each request that contains a secret, with an error that quotes the key, the request
- * and an internal address. It answers all other requests, because the server tests its embedder when it starts.
+ * Starts a provider that answers requests for embeddings without a secret, because the server tests its embedder when
+ * it starts. It rejects all other requests, with an error that quotes the key, the request and an internal address.
  */
 async function startLeakyProvider(): Promise<Prepared> {
   const server = createServer((request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     request.on('end', () => {
-      if (!SECRET.test(text)) {
-        const { input } = JSON.parse(text) as { input: string[] }
+      const { input } = JSON.parse(text) as { input?: string[] }
+      if (input && !SECRET.test(text)) {
         const embedding = Buffer.from(new Float32Array(1536).fill(0.025).buffer).toString('base64')
         return void response
           .writeHead(200, { 'content-type': 'application/json' })

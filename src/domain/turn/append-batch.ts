@@ -22,12 +22,8 @@ const LARGE_TEXT = 64 * 1024
 
 export const isLarge = ({ text }: WaitingAppend): boolean => text > LARGE_TEXT
 
-/** Maximum UTF-16 units of text in a batch for append_plain_turns; a larger batch is serialised in steps instead. */
-const MAX_PLAIN_TEXT = 128 * 1024
-
 /** Whether append_plain_turns can write the batch. Either all calls of a batch are plain, or none is. */
-export const isPlainBatch = (batch: readonly WaitingAppend[]): boolean =>
-  batch[0]!.isPlain && batch.reduce((sum, { text }) => sum + text, 0) <= MAX_PLAIN_TEXT
+export const isPlainBatch = (batch: readonly WaitingAppend[]): boolean => batch[0]!.isPlain
 
 /** Returns the key of the queue in which a call waits: one per conversation and tenant. Ids contain no space. */
 export const queueKeyOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>

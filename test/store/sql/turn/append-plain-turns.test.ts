@@ -8,6 +8,7 @@ import { counters } from '../../../../src/counters.ts'
 import { newId } from '../../../../src/domain/id.ts'
 import { indexEntry } from '../../../../src/domain/indexing/index-entry.ts'
 import { removeParticipant } from '../../../../src/domain/participant.ts'
+import { appendTurns as appendTurnsOf } from '../../../../src/domain/turn/append.ts'
 import { APPEND_LIMITS } from '../../../../src/domain/turn/append-refusal.ts'
 import { appendPlainTurns, isPlain } from '../../../../src/store/sql/turn/append-plain-turns.ts'
 import { appendTurns, type AppendCall, type AppendRow } from '../../../../src/store/sql/turn/append-turns.ts'
@@ -171,7 +172,7 @@ describe.each(backends)('plain appends on $name', (backend) => {
   it('have the same outcomes and write the same as the statement for all turns', async () => {
     let written = 0
     await fc.assert(
-      fc.asyncProperty(batches, async (given) => {
+      fc.asyncProperty(batches, fc.boolean(), async (given, inSteps) => {
         const tenant = world.tenant()
         const [ids, twins] = [await newConversations(tenant), await newConversations(tenant)]
         for (const batch of given) {
@@ -192,7 +193,7 @@ describe.each(backends)('plain appends on $name', (backend) => {
           const [calls, expected] = [callsTo(ids), callsTo(twins)]
           if (calls.length === 0) continue
           expect(calls.every(isPlain)).toBe(true)
-          const rows = await appendPlainTurns(world.deps.pool, calls)
+          const rows = await appendPlainTurns(world.deps.pool, calls, inSteps)
           const decided = new Set(rows.map(({ call }) => call))
           written += decided.size
           const left = calls.flatMap((call, index) => (decided.has(index) ? [] : [{ call, index }]))
@@ -225,6 +226,28 @@ describe.each(backends)('plain appends on $name', (backend) => {
     await tenant.append(conversationId, 'ann', 'two', { clientId: 'two' })
     await tenant.append(conversationId, 'ann', 'four', { audience: ['bob'] })
     expect(counters.plainAppends).toEqual({ written: before.written + 2, fallback: before.fallback + 2 })
+  })
+
+  it('of any length are written as they are, and long ones in steps', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann')
+    const before = counters.plainAppends.written
+    const contents = ['"quoted" \\ {a,b} NULL 🚀\n', 'x', 'é '.repeat(40_000), 'long word '.repeat(9_000)]
+    const { turns } = await appendTurnsOf(world.deps, tenant.as('ann'), {
+      conversationId,
+      turns: contents.map((content, n) => ({ role: 'USER', content, metadata: n === 1 ? { n, text: 'é"' } : null })),
+    })
+    expect(counters.plainAppends.written).toBe(before + 1)
+    const { rows } = await sql(world.deps.pool).query(
+      'SELECT text, metadata, terms FROM turn WHERE conversation_id = $1 ORDER BY seq',
+      [conversationId],
+    )
+    expect(rows.map(({ text }) => text)).toEqual(contents)
+    expect(rows.map(({ metadata }) => metadata)).toEqual([null, { n: 1, text: 'é"' }, null, null])
+    expect(rows.map(({ terms }) => terms.length)).toEqual(
+      contents.map((content) => indexEntry('ann', content).terms.length),
+    )
+    expect(turns.map(({ text }) => text)).toEqual(contents)
   })
 
   it('use indexes even if reading whole tables costs nothing', async () => {
