@@ -46,6 +46,8 @@ export type TenantGates = {
   audits: TenantGate
   /** Extracting, comparing and recording facts, and writing summaries and profiles. */
   memory: TenantGate
+  /** Deleting conversations with all data that is derived from them. */
+  deletions: TenantGate
   /** Database reads of queries. */
   reads: TenantGate
   /** Searching scopes that are too large to read completely. */
@@ -73,6 +75,7 @@ export function createTenantGates(readConnections: number, activity: TenantActiv
     audits: heavy(HEAVY_CONCURRENCY, 1),
     // Most of this work waits for a provider, so one piece at a time would use little of the process.
     memory: heavy(HEAVY_CONCURRENCY, HEAVY_CONCURRENCY),
+    deletions: heavy(HEAVY_CONCURRENCY, 1),
     reads: createTenantGate((tenant) =>
       Math.max(1, activity.hasOthers(tenant) ? Math.floor(readConnections / 2) : readConnections - 1),
     ),

@@ -82,7 +82,10 @@ builder.mutationField('deleteConversation', (t) =>
     },
     async resolve(_, { input }, context) {
       const { conversationId } = await atConversation(context, input)
-      const receipt = await deleteConversation(context.deps, context.viewer, conversationId)
+      const { deps, viewer } = context
+      const receipt = await deps.gates.deletions.run(viewer.tenant, () =>
+        deleteConversation(deps, viewer, conversationId),
+      )
       return { receipt, deletedId: conversationId }
     },
   }),

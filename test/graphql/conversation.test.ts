@@ -1,7 +1,7 @@
 // Operations on conversations as clients send them, on real databases. Checks the fields and arguments of the schema;
 // test/domain checks the verbs that they call.
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { TENANT, useClients, type Answer } from './client.ts'
 
@@ -147,6 +147,22 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(Date.parse(completedAt)).toBeGreaterThan(Date.now() - 60_000)
       expect(await ada(erase, { id: conversationId })).toEqual({ deleteConversation: { code: 'NOT_FOUND' } })
       expect(await ada('query ($id: ID!) { node(id: $id) { id } }', { id: conversationId })).toEqual({ node: null })
+    })
+
+    it('are deleted after other conversations of the tenant, if two are being deleted', async () => {
+      const conversationId = await makeConversation(BOTH)
+      const { deletions } = clients.deps.gates
+      let release = () => {}
+      const blocked = new Promise<void>((resolve) => (release = resolve))
+      const held = [1, 2].map(() => deletions.run(TENANT, () => blocked))
+      const erase = 'mutation ($id: ID!) { deleteConversation(input: { conversationId: $id }) { __typename } }'
+      const deleting = ada(erase, { id: conversationId })
+      await vi.waitFor(() => expect(deletions.waiting).toBe(1))
+      const read = 'query ($id: ID!) { node(id: $id) { id } }'
+      expect(await ada(read, { id: conversationId })).toEqual({ node: { id: conversationId } })
+      release()
+      await Promise.all([...held, deleting])
+      expect(await ada(read, { id: conversationId })).toEqual({ node: null })
     })
   })
 
