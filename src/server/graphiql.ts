@@ -198,8 +198,8 @@ query Recall {
 }`),
   tab(`
 # 8. Record a fact. Run it again: a duplicate is
-# counted but not stored, even if its letter case
-# differs.
+# counted but not stored, even if its letter
+# case differs.
 mutation Record {
   recordFacts(input: {
     conversationKey: "welcome"
