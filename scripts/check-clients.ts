@@ -72,7 +72,7 @@ async function checkSchema(): Promise<void> {
 
 const PROGRAMS = { 'Apollo Client': 'apollo/program.ts', urql: 'urql/program.ts', Relay: 'generated/relay-program.ts' }
 
-/** Runs the typed programs. A program fails if it prints a line other than a passed check, such as a warning. */
+/** Runs the typed programs. A program fails if it exits with an error, or prints a line that is not a passed check. */
 async function checkPrograms({ url }: Server): Promise<void> {
   for (const [part, file] of Object.entries(PROGRAMS)) {
     const { code, lines } = await run(bin('tsx'), [file], directory, { COLLOQUY: url })

@@ -1,4 +1,4 @@
-// Prints src/client/generated.ts, which is not committed: the types of the fragments and inputs in the client's
+// The text of src/client/generated.ts, which is not committed: the types of the fragments and inputs in the client's
 // documents, and the possible types and scalars of the schema, for other GraphQL clients.
 
 import {
@@ -90,7 +90,7 @@ export const scalars = { ${types.map(([name, type]) => `${name}: '${type}'`).joi
 `
 }
 
-/** Returns the fragments of all documents by name, except those of FOLLOW_SHARED, which select less than FOLLOW's. */
+/** Returns the fragments of all documents by name. Skips FOLLOW_SHARED, whose fragments select fewer fields. */
 function fragmentsOf(): Map<string, FragmentDefinitionNode> {
   const found = new Map<string, FragmentDefinitionNode>()
   for (const [name, text] of Object.entries(documents)) {

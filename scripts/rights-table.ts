@@ -1,4 +1,4 @@
-// Prints the tables of rights as Markdown, for docs/security.md.
+// Formats the tables of rights as Markdown, and inserts them into the text of docs/security.md.
 
 import { CONDITIONS, VERBS, type Condition, type Permit, type VerbRule } from '../src/domain/rights.ts'
 
@@ -26,7 +26,7 @@ function cellsOf({ right, permit, conditions = [], limited }: VerbRule): string[
   return [`\`${right}\``, permit ? holderOf(permit) : '', named, LIMITED[limited]]
 }
 
-/** Returns one row for each run of verbs with the same rule. */
+/** Returns table rows. Consecutive verbs with the same rule share a row. */
 function verbRows(): string[] {
   const rows: { verbs: string[]; cells: string[] }[] = []
   for (const [verb, rule] of Object.entries(VERBS)) {

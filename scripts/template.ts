@@ -16,8 +16,8 @@ import { startEmbedded } from '../src/store/embedded.ts'
 import { templatePath } from '../src/store/embedded-template.ts'
 
 /**
- * Compresses the archive with Brotli to a third of the size with gzip: the archive contains copies of the catalogues at
- * distances beyond the window of gzip.
+ * Compresses the archive with Brotli. The result is a third of the size that gzip achieves, because the archive
+ * contains copies of the catalogues at distances beyond the window of gzip.
  */
 const compress = (archive: Buffer): Promise<Buffer> =>
   promisify(brotliCompress)(archive, {

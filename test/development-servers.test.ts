@@ -1,4 +1,4 @@
-// Runs Vite in front of a server with the configuration in docs/development-servers.md: it must forward the queries,
+// Runs Vite in front of a server with the configuration in docs/development-servers.md. Vite must forward the queries,
 // WebSockets and event streams of a page. The configuration of Next.js is not run, because Next.js is not installed.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

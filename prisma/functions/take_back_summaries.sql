@@ -1,5 +1,5 @@
--- Marks the summaries that cover a changed turn, or a later one, as stale, and makes the summaries that they replaced
--- current again where those end before the turn. The caller holds the lock on the conversation's journal.
+-- Marks summaries as stale if they cover the changed turn or a later one. A summary that ends before the turn becomes
+-- current again if a stale summary superseded it. The caller holds the lock on the conversation's journal.
 --
 -- p_root  rootSeq of the changed turn
 CREATE OR REPLACE FUNCTION take_back_summaries(p_conversation_id text, p_root integer) RETURNS void

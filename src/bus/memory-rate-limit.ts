@@ -1,4 +1,4 @@
-// Rate limits of one process. Keeps the MAX_KEYS keys that were used last; a key that was dropped starts again.
+// Rate limits of one process. Keeps the MAX_KEYS most recently used keys; a dropped key starts a new period.
 
 import { LRUCache } from 'lru-cache'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'

@@ -48,8 +48,8 @@ const environment = z.object({
         + 'database is created on `DATABASE_URL`, and cannot be changed. Unset: a new database has no partitions.',
     ),
   DATABASE_READ_URL: url('postgres', 'postgresql').describe(
-    'URL of a streaming replica of `DATABASE_URL`, which recall and contexts read after it has replayed the writes '
-      + 'that they must see. Unset: they read `DATABASE_URL`.',
+    'URL of a streaming replica of `DATABASE_URL`. Recall and contexts read from it once it has replayed the writes '
+      + 'that the read requires. Unset: they read from `DATABASE_URL`.',
   ),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
     'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a '
@@ -71,9 +71,9 @@ const environment = z.object({
   REDACT: oneOf('off', 'facts', 'turns')
     .prefault('off')
     .describe(
-      'Data from which e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed before '
-        + 'it is stored: none (`off`), facts (`facts`), or also turns, metadata, titles and display names (`turns`). Tenants '
-        + 'can strengthen it by `updateTenantSettings`.',
+      'Data to redact before it is stored: none (`off`), facts (`facts`), or also turns, metadata, titles and display '
+        + 'names (`turns`). Redaction removes e-mail addresses, card, account and phone numbers, IP addresses and '
+        + 'credentials. Tenants can choose a stricter value with `updateTenantSettings`.',
     ),
   REDACT_PATTERNS_FILE: redactPatterns.describe(
     'JSON file with further patterns for `REDACT`: an object from names to RE2 patterns. Unset: only the built-in ones.',

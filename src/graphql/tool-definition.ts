@@ -10,8 +10,8 @@ const NAME = '1 to 64 letters, digits, "_" or "-".'
 
 export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
   description:
-    'Tool that a model may call. With only a `name`, it is the tool of that name that is registered on the server. '
-    + 'Otherwise a client executes the calls, and appends a turn with the results.',
+    'Tool that a model may call. A definition with only a `name` refers to the tool of that name registered on the '
+    + 'server. Otherwise, a client executes the calls and appends a turn with the results.',
   fields: (t) => ({
     name: t.string({ required: true, description: `Name of the tool, ${NAME}` }),
     description: t.string({
@@ -27,13 +27,13 @@ export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
     }),
     requiresApproval: t.boolean({
       description:
-        'Whether each call waits until an actor approves it by resolveApproval. Defaults to false; a registered tool '
-        + 'that requires approval always does.',
+        'Whether each call waits until an actor approves it by resolveApproval. Defaults to false; calls of a '
+        + 'registered tool that requires approval always wait.',
     }),
     approvalSeconds: t.int({
       description:
-        `Seconds until an approval of the tool expires. Defaults to that of the registered tool, or to ${days(APPROVAL_SECONDS.default)}; `
-        + `1 to ${APPROVAL_SECONDS.max.toLocaleString('en-US')} (${days(APPROVAL_SECONDS.max)}).`,
+        'Seconds until an approval of the tool expires. Defaults to the value of the registered tool, or to '
+        + `${days(APPROVAL_SECONDS.default)}; 1 to ${APPROVAL_SECONDS.max.toLocaleString('en-US')} (${days(APPROVAL_SECONDS.max)}).`,
     }),
   }),
 })

@@ -1,5 +1,6 @@
-// Appends per second in one process on Postgres: the domain's appendTurn against `pg` alone, which calls the same SQL
-// function once per append. Both use the same number of connections; only the domain batches concurrent appends.
+// Appends per second in one process on Postgres. Compares the domain's appendTurn with `pg` alone, which calls the same
+// SQL function once per turn, or inserts each turn with a plain statement. All three use the same number of
+// connections; only the domain batches concurrent appends.
 
 import { sql } from '../support/sql.ts'
 import type { Pool } from '../../src/store/tenant-pool.ts'
@@ -126,8 +127,8 @@ export async function append({ services, progress }: Bench): Promise<Report> {
         title: `append: in one process, concurrency ${CONCURRENCY}, Postgres, pool of ${POOL}`,
         figures,
         notes: [
-          `Medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s. Ours also validates input, counts `
-            + 'tokens and publishes to Redis. All acknowledged appends are stored, in journals without gaps.',
+          `Medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s. The domain also validates input, `
+            + 'counts tokens and publishes to Redis. All acknowledged appends are stored, in journals without gaps.',
         ],
       }
     } finally {

@@ -131,8 +131,8 @@ export function createScreen(out: NodeJS.WriteStream) {
 
   /** Prints rows below headings. The first column is `first` characters wide; the others share the rest equally. */
   function table(first: number, headings: string[], rows: string[][]): void {
-    const each = Math.floor((width - 2 - first) / (headings.length - 1)) - 2
-    const widthOf = (index: number) => (index === 0 ? first : each)
+    const otherWidth = Math.floor((width - 2 - first) / (headings.length - 1)) - 2
+    const widthOf = (index: number) => (index === 0 ? first : otherWidth)
     const printRow = (cells: string[], style: (cell: string, index: number) => string) =>
       line(
         `  ${cells

@@ -1,5 +1,5 @@
-// Visibility: the tables of the rule, and the equality of SQL (store/sql/visible.ts), TypeScript (domain/view.ts) and a
-// plain oracle on random conversations, in pages, counts, unread counts and events.
+// Tests the visibility rule on tables of examples. Compares its SQL (store/sql/visible.ts), its TypeScript
+// (domain/view.ts) and a simple oracle on random conversations, in pages, counts, unread counts and events.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -109,7 +109,7 @@ describe('a view', () => {
     expect(sees(view, { seq, position, audience })).toBe(seen)
   })
 
-  it('is that of the participant for a participant, and the open view or none for all other actors', () => {
+  it("is the participant's own view, or for other actors the open view (OPEN) or no view (MEMBERS)", () => {
     for (const visibility of ['OPEN', 'MEMBERS'] as const) expect(viewIn(visibility, ann)).toBe(ann)
     expect(viewIn('OPEN', null)).toBe(OPEN_VIEW)
     expect(viewIn('MEMBERS', undefined)).toBe(NO_VIEW)
@@ -140,7 +140,7 @@ describe('a view', () => {
     expect(view('2|b', [1], true)).not.toBe(view('b', [1, 2], true))
   })
 
-  it('with `as` is the view of that actor in the same tenant', () => {
+  it('with `as` is read by a viewer with that actor and the same tenant', () => {
     const viewer = { tenant: 't', actor: 'ann' }
     expect(actAs(viewer, 'bob')).toEqual({ tenant: 't', actor: 'bob' })
     for (const as of [null, undefined, 'ann']) expect(actAs(viewer, as)).toBe(viewer)

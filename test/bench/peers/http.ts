@@ -1,5 +1,5 @@
-// Rows against PostGraphile over HTTP: appends, pages and nested lists of the same texts. Each server and the load
-// generator run in processes of their own.
+// The rows of the benchmark table that compare Colloquy with PostGraphile over HTTP: appends, pages and nested lists of
+// the same texts. Each server and the load generator run in processes of their own.
 
 import pg from 'pg'
 import { openConnection } from '../http-client.ts'

@@ -10,7 +10,7 @@ describe('extentOf', () => {
     ['other leaves', [1, true, null, undefined, new Date()], { values: 6, bytes: 40 }],
     ['objects and lists', { a: ['x', 'yy'], b: { c: '' } }, { values: 6, bytes: 3 }],
     ['the values of a map', new Map([['key', 'x']]), { values: 2, bytes: 1 }],
-    ['bytes', new Float32Array(3), { values: 1, bytes: 12 }],
+    ['the bytes of a typed array', new Float32Array(3), { values: 1, bytes: 12 }],
   ])('counts %s', (_, tree, extent) => {
     expect(extentOf(tree, all)).toEqual(extent)
   })

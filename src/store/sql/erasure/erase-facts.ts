@@ -1,13 +1,13 @@
-// Statements for the facts of a conversation, of turns or of a user, in the transaction that deletes or erases these:
-// lock the facts, reactivate facts that they superseded, and delete profiles that were made from them. The caller has
-// locked the journals of the conversations.
+// Statements for the transaction that deletes or erases a conversation, turns or a user. They lock and delete the
+// facts, reactivate the facts that the deleted ones superseded, and delete the profiles that were made from deleted
+// facts. The caller has locked the journals of the conversations.
 
 import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
 /**
- * Ids of other conversations with facts that facts of this conversation superseded. Uses the indexes
+ * Returns the ids of other conversations that have a fact superseded by a fact of this conversation. Uses the indexes
  * fact_source_conversation and fact_superseded_by.
  */
 export async function readConversationsSupersededBy(db: Db, tenant: string, conversationId: string): Promise<string[]> {
