@@ -2,7 +2,7 @@
 // connections, CPU and memory. Work beyond the limit waits in order of arrival; other tenants do not wait for it. While
 // other tenants are active, the limit of heavy work is lower, and it pauses (tenant-share.ts).
 
-import { performance, type EventLoopUtilization } from 'node:perf_hooks'
+import { performance } from 'node:perf_hooks'
 import { ServerBusy } from '../errors.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 import type { TenantActivity } from './tenant-activity.ts'
@@ -17,17 +17,41 @@ export const MAX_WAITING = 10_000
 export const MAX_WAITING_ANSWERS = 100
 
 /**
- * The work of one tenant: the number of running pieces, the `resolve` function of each waiting one, and the waits, once
- * a piece has waited.
+ * The work of one tenant.
+ * @property running number of running pieces, and of pieces that have ended but whose pause has not
+ * @property waiting the `resolve` function of each waiting piece
+ * @property delay the waits, once a piece has waited
+ * @property pausedUntil end of the last pause, as `performance.now()`
  */
-type TenantWork = { running: number; waiting: (() => void)[]; delay: QueueDelay | null }
+type TenantWork = { running: number; waiting: (() => void)[]; delay: QueueDelay | null; pausedUntil: number }
 
-/** As a DelaySource, it returns the longest delay of any tenant. */
+/**
+ * As a DelaySource, it returns the longest delay of any tenant that did not pause in the period: waiting for a pause
+ * does not mean that the process is overloaded.
+ */
 export type TenantGate = DelaySource & {
   /** Number of waiting pieces of work of all tenants. */
   readonly waiting: number
-  /** Runs the work as soon as the tenant's limit allows. @throws ServerBusy if too many pieces of work wait */
-  run<T>(tenant: string, work: () => Promise<T> | T): Promise<T>
+  /**
+   * Runs the work as soon as the tenant's limit allows. The work may charge the tenant for processor time in addition
+   * to what the gate charges, in ms. @throws ServerBusy if too many pieces of work wait
+   */
+  run<T>(tenant: string, work: (charge: (ms: number) => void) => Promise<T> | T): Promise<T>
+}
+
+/**
+ * `activity`: the time for which the event loop was active during the work. It excludes the time for which the work
+ * waited for a provider, but includes concurrent work, so it suits gates that admit few pieces of work at once.
+ * `elapsed`: the whole time of the work, for work that the database does.
+ */
+type Charged = 'activity' | 'elapsed' | 'nothing'
+
+type GateOptions = {
+  /** Determines the pauses after the work; absent for none. */
+  share?: TenantShare
+  /** What the gate charges the tenant for, in addition to what the work charges itself. `activity` by default. */
+  charged?: Charged
+  maxWaiting?: number
 }
 
 /** The gates of one process, by kind of work. To avoid deadlocks, work may only start work of kinds listed below it. */
@@ -64,35 +88,50 @@ const HEAVY_CONCURRENCY = 2
  */
 export function createTenantGates(readConnections: number, activity: TenantActivity): TenantGates {
   /** @param alone limit while no other tenant is active @param beside limit while one is */
-  const heavy = (alone: number, beside: number, maxWaiting?: number) =>
-    createTenantGate((tenant) => (activity.hasOthers(tenant) ? beside : alone), createTenantShare(activity), maxWaiting)
+  const heavy = (alone: number, beside: number, options?: GateOptions) =>
+    createTenantGate((tenant) => (activity.hasOthers(tenant) ? beside : alone), {
+      share: createTenantShare(activity),
+      ...options,
+    })
   return {
     batches: heavy(1, 1),
     bodies: heavy(HEAVY_CONCURRENCY, 1),
     texts: heavy(HEAVY_CONCURRENCY, 1),
-    answers: heavy(Infinity, HEAVY_CONCURRENCY, MAX_WAITING_ANSWERS),
+    answers: heavy(Infinity, HEAVY_CONCURRENCY, { maxWaiting: MAX_WAITING_ANSWERS }),
     contexts: heavy(HEAVY_CONCURRENCY, 1),
     audits: heavy(HEAVY_CONCURRENCY, 1),
     // Most of this work waits for a provider, so one piece at a time would use little of the process.
     memory: heavy(HEAVY_CONCURRENCY, HEAVY_CONCURRENCY),
-    deletions: heavy(HEAVY_CONCURRENCY, 1),
-    reads: createTenantGate((tenant) =>
-      Math.max(1, activity.hasOthers(tenant) ? Math.floor(readConnections / 2) : readConnections - 1),
+    deletions: heavy(HEAVY_CONCURRENCY, 1, { charged: 'elapsed' }),
+    reads: createTenantGate(
+      (tenant) => Math.max(1, activity.hasOthers(tenant) ? Math.floor(readConnections / 2) : readConnections - 1),
+      { share: createTenantShare(activity), charged: 'nothing' },
     ),
     searches: heavy(HEAVY_CONCURRENCY, 1),
   }
 }
 
-/**
- * @param limitOf returns the current maximum number of concurrent pieces of a tenant's work, at least 1
- * @param share determines pauses after the work; absent for none
- */
+/** Starts to measure what a gate charges. The returned function returns the time since then, ms. */
+const stopwatches: Record<Charged, () => () => number> = {
+  activity: () => {
+    const before = performance.eventLoopUtilization()
+    return () => performance.eventLoopUtilization(before).active
+  },
+  elapsed: () => {
+    const startedAt = performance.now()
+    return () => performance.now() - startedAt
+  },
+  nothing: () => () => 0,
+}
+
+/** @param limitOf returns the current maximum number of concurrent pieces of a tenant's work, at least 1 */
 export function createTenantGate(
   limitOf: (tenant: string) => number,
-  share?: TenantShare,
-  maxWaiting = MAX_WAITING,
+  { share, charged = 'activity', maxWaiting = MAX_WAITING }: GateOptions = {},
 ): TenantGate {
   const workByTenant = new Map<string, TenantWork>()
+  /** Time of the last call of `take`. */
+  let takenAt = 0
 
   function leave(tenant: string, current: TenantWork): void {
     current.running -= 1
@@ -105,12 +144,13 @@ export function createTenantGate(
     }
   }
 
-  /** Lets the next work start after the pause. @param before the event loop's utilization when the work started */
-  function end(tenant: string, current: TenantWork, before: EventLoopUtilization | null): void {
-    // Time in which the event loop was idle is not charged, because the work may have waited for a provider.
-    const pause = before && share ? share.charge(tenant, performance.eventLoopUtilization(before).active) : 0
-    if (pause > 0) setTimeout(leave, pause, tenant, current)
-    else leave(tenant, current)
+  /** Lets the next work start after the pause. @param ms what the tenant is charged for the work that has ended */
+  function end(tenant: string, current: TenantWork, ms: number): void {
+    const pause = share ? share.charge(tenant, ms) : 0
+    if (pause > 0) {
+      current.pausedUntil = Math.max(current.pausedUntil, performance.now() + pause)
+      setTimeout(leave, pause, tenant, current)
+    } else leave(tenant, current)
   }
 
   return {
@@ -119,12 +159,16 @@ export function createTenantGate(
     },
     take(now) {
       let longest = 0
-      for (const { delay } of workByTenant.values()) if (delay) longest = Math.max(longest, delay.take(now))
+      for (const current of workByTenant.values()) {
+        const delay = current.delay?.take(now) ?? 0
+        if (current.pausedUntil <= takenAt) longest = Math.max(longest, delay)
+      }
+      takenAt = now
       return longest
     },
     async run(tenant, work) {
       let current = workByTenant.get(tenant)
-      if (!current) workByTenant.set(tenant, (current = { running: 0, waiting: [], delay: null }))
+      if (!current) workByTenant.set(tenant, (current = { running: 0, waiting: [], delay: null, pausedUntil: 0 }))
       const entered = current
       if (entered.waiting.length === 0 && entered.running < limitOf(tenant)) {
         entered.running += 1
@@ -136,11 +180,14 @@ export function createTenantGate(
         await new Promise<void>((resolve) => entered.waiting.push(resolve))
         delay.leave(enteredAt)
       }
-      const before = share ? performance.eventLoopUtilization() : null
+      const measured = share ? stopwatches[charged]() : stopwatches.nothing()
+      let chargedByWork = 0
       try {
-        return await work()
+        return await work((ms) => {
+          chargedByWork += ms
+        })
       } finally {
-        end(tenant, entered, before)
+        end(tenant, entered, chargedByWork + measured())
       }
     },
   }

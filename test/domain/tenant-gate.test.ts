@@ -57,7 +57,7 @@ describe('the work of a tenant', () => {
   it('waits for the pause after the work before it, even if that work has already returned', async () => {
     const charged: string[] = []
     const share = { charge: (tenant: string) => (charged.push(tenant), 50) }
-    const gate = createTenantGate(() => 1, share)
+    const gate = createTenantGate(() => 1, { share })
     const work = createWork()
     const first = gate.run('acme', work.start('a'))
     void gate.run('acme', work.start('b'))
@@ -68,6 +68,42 @@ describe('the work of a tenant', () => {
     expect(work.started()).toEqual(['a'])
     expect(charged).toEqual(['acme'])
     await expect.poll(work.started).toEqual(['a', 'b'])
+  })
+
+  it.each([
+    ['the time of the work', 'elapsed', 30],
+    ['nothing', 'nothing', 0],
+  ] as const)('is charged for what it charges itself, and for %s', async (_, charged, least) => {
+    const charges: number[] = []
+    const share = { charge: (_tenant: string, ms: number) => (charges.push(ms), 0) }
+    const gate = createTenantGate(() => 1, { share, charged })
+    await gate.run('acme', async (charge) => {
+      charge(1_000)
+      await new Promise((resolve) => setTimeout(resolve, 31))
+      charge(2_000)
+    })
+    await expect(gate.run('acme', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
+    expect(charges[0]).toBeGreaterThanOrEqual(3_000 + least)
+    if (charged === 'nothing') expect(charges).toEqual([3_000, 0])
+    expect(charges).toHaveLength(2)
+  })
+
+  it('counts as delayed while it waits for other work, and not while it waits for a pause', async () => {
+    const pauses = [0, 10_000]
+    const gate = createTenantGate(() => 1, { share: { charge: () => pauses.shift()! } })
+    const work = createWork()
+    for (const name of ['a', 'b', 'c']) void gate.run('acme', work.start(name))
+    await settled()
+    work.end('a')
+    await settled()
+    const now = performance.now()
+    expect(gate.take(now + 5_000)).toBeGreaterThan(0)
+    work.end('b')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b'])
+    expect([6_000, 9_000, 13_000].map((ms) => gate.take(now + ms))).toEqual([0, 0, 0])
+    // The pause ended before this period, and the last piece still waits.
+    expect(gate.take(now + 16_000)).toBeGreaterThan(0)
   })
 
   it('does not delay the work of another tenant', async () => {

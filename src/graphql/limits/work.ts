@@ -24,6 +24,9 @@ const EXECUTED = 'Mutations of this operation may have been executed.'
  */
 const LARGE_READ_BYTES = 32 * 1024
 
+/** Processor time that the process uses to read a byte and to answer with it, ms (measured with pages of 4 MB). */
+const MS_PER_BYTE = 8 / 2 ** 20
+
 type PromiseOrValue<T> = Promise<T> | T
 type OperationKind = 'query' | 'mutation' | 'subscription'
 
@@ -99,11 +102,7 @@ export class Work implements WorkSignal {
     if (this.#failure !== null) throw this.#failure
     this.#reading += 1
     try {
-      const loaded = await this.#load(load)
-      // Counts only the bytes: most values of a row are not selected, and a selected value is counted when it
-      // completes.
-      const remaining = this.#limits.answerBytes - this.#bytesRead
-      const { bytes } = extentOf(loaded, { values: Infinity, bytes: remaining })
+      const { loaded, bytes } = await this.#admitted(load)
       this.#bytesRead += bytes
       this.#largestRead = Math.max(this.#largestRead ?? 0, bytes)
       if (this.#bytesRead > this.#limits.answerBytes) this.#exceed('answerBytes')
@@ -119,19 +118,31 @@ export class Work implements WorkSignal {
   }
 
   /** Calls `load` when the gate of the tenant's reads admits it. @throws ReadTimeout @throws ServerBusy */
-  async #load<T>(load: () => PromiseOrValue<T>): Promise<T> {
-    if (!this.#shared) return load()
+  async #admitted<T>(load: () => PromiseOrValue<T>): Promise<{ loaded: T; bytes: number }> {
+    if (!this.#shared) return this.#load(load)
     const { gates, tenant, reads } = this.#shared
     try {
-      return await gates.reads.run(tenant, () => {
+      return await gates.reads.run(tenant, async (charge) => {
         // The operation may have been stopped while it waited.
         this.#stopIfGone()
         if (this.#failure !== null) throw this.#failure
-        return load()
+        const read = await this.#load(load)
+        charge(read.bytes * MS_PER_BYTE)
+        return read
       })
     } catch (error) {
       throw reads.isTimeout(error) ? new ReadTimeout(reads.timeoutMs) : error
     }
+  }
+
+  /**
+   * Returns the data with its size. Counts only the bytes: most values of a row are not selected, and a selected value
+   * is counted when it completes.
+   */
+  async #load<T>(load: () => PromiseOrValue<T>): Promise<{ loaded: T; bytes: number }> {
+    const loaded = await load()
+    const remaining = this.#limits.answerBytes - this.#bytesRead
+    return { loaded, bytes: extentOf(loaded, { values: Infinity, bytes: remaining }).bytes }
   }
 
   #stopIfGone(): void {

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { createTenantActivity } from '../../../src/domain/tenant-activity.ts'
-import { createTenantGates } from '../../../src/domain/tenant-gate.ts'
+import { createTenantGate, createTenantGates } from '../../../src/domain/tenant-gate.ts'
 import { Work } from '../../../src/graphql/limits/work.ts'
 import { compileQuery } from '../../../src/graphql/plan/compile.ts'
 import { createRequestContext } from '../../../src/graphql/request.ts'
@@ -79,6 +79,22 @@ describe('reads', () => {
     }
     expect(codeOf(await read('query'))).toEqual([{ code: 'CLIENT_GONE' }])
     expect(await read('mutation')).toEqual({ data: { read: 'x' } })
+  })
+
+  it('charge the tenant for their bytes', async () => {
+    const charges: number[] = []
+    const share = { charge: (_tenant: string, ms: number) => (charges.push(ms), 0) }
+    const gates = {
+      ...createTenantGates(4, createTenantActivity()),
+      reads: createTenantGate(() => 4, { share, charged: 'nothing' }),
+    }
+    const reads = { timeoutMs: 1_000, isTimeout: () => false }
+    const work = new Work(defaults, undefined, { gates, reads, tenant: 'acme' } as never)
+    await work.read(() => ['x'.repeat(2 ** 20)])
+    await work.read(() => ['x'])
+    expect(charges).toHaveLength(2)
+    expect(charges[0]).toBeGreaterThan(1)
+    expect(charges[0]! / charges[1]!).toBeGreaterThan(2 ** 20 - 1)
   })
 
   it('release their slot when they fail', async () => {
