@@ -3,7 +3,7 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -143,11 +143,11 @@ const TSCONFIG = {
     types: ['node'],
     outDir: 'out',
   },
-  files: ['program.ts', 'client-program.ts'],
+  files: ['program.mts', 'program.cts', 'client-program.mts', 'client-program.cts'],
 }
 const PAGE_TSCONFIG = {
   compilerOptions: { ...TSCONFIG.compilerOptions, lib: ['es2023', 'dom'], types: [], noEmit: true },
-  files: ['page.ts'],
+  files: ['page.mts'],
 }
 
 /** Whether only worker threads load the module, which may therefore contain top-level await. */
@@ -192,41 +192,30 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
     expect(awaiting).toEqual([])
   })
 
-  it.each([
-    ['an ES module', 'module'],
-    ['require()', 'commonjs'],
-  ])(
-    'compiles a strict program without skipLibCheck, and runs it as %s',
-    async (_, type) => {
-      const directory = join(project, type)
-      await mkdir(directory, { recursive: true })
-      await writeFile(join(directory, 'package.json'), JSON.stringify({ type }))
-      await writeFile(join(directory, 'program.ts'), PROGRAM)
-      await writeFile(join(directory, 'client-program.ts'), CLIENT_PROGRAM)
-      await writeFile(join(directory, 'page.ts'), PAGE)
-      await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(TSCONFIG))
-      await writeFile(join(directory, 'tsconfig.page.json'), JSON.stringify(PAGE_TSCONFIG))
-      // The program is compiled with the Node types of this repository, because the project installs only the package.
-      await mkdir(join(directory, 'node_modules/@types'), { recursive: true })
-      for (const name of ['@types/node', 'undici-types']) {
-        await cp(join(root, 'node_modules', name), join(directory, 'node_modules', name), { recursive: true })
-      }
-      // React is an optional peer, which the application installs.
-      for (const name of ['react', '@types/react', 'csstype']) {
-        await cp(join(root, 'node_modules', name), join(project, 'node_modules', name), { recursive: true })
-      }
-      const tsc = join(root, 'node_modules/typescript/bin/tsc')
-      await inProject(process.execPath, tsc, '-p', join(directory, 'tsconfig.page.json'))
-      await inProject(process.execPath, tsc, '-p', directory)
-      const compiled = await readFile(join(directory, 'out/program.js'), 'utf8')
-      expect(compiled.includes('require("colloquy")')).toBe(type === 'commonjs')
-      const printed = await inProject(process.execPath, join(directory, 'out/program.js'))
+  it('compiles strict programs without skipLibCheck, and runs them as ES modules and by require()', async () => {
+    for (const extension of ['mts', 'cts']) {
+      await writeFile(join(project, `program.${extension}`), PROGRAM)
+      await writeFile(join(project, `client-program.${extension}`), CLIENT_PROGRAM)
+    }
+    await writeFile(join(project, 'page.mts'), PAGE)
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+    await writeFile(join(project, 'tsconfig.page.json'), JSON.stringify(PAGE_TSCONFIG))
+    // The project installs only the package. React is an optional peer, and the Node types are those of this repository.
+    for (const name of ['@types/node', 'undici-types', 'react', '@types/react', 'csstype']) {
+      await cp(join(root, 'node_modules', name), join(project, 'node_modules', name), { recursive: true })
+    }
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    await inProject(process.execPath, tsc, '-p', 'tsconfig.page.json')
+    await inProject(process.execPath, tsc, '-p', '.')
+    expect(await readFile(join(project, 'out/program.cjs'), 'utf8')).toContain('require("colloquy")')
+    expect(await readFile(join(project, 'out/program.mjs'), 'utf8')).not.toContain('require("colloquy")')
+    for (const extension of ['mjs', 'cjs']) {
+      const printed = await inProject(process.execPath, join(project, `out/program.${extension}`))
       expect(JSON.parse(printed.trim().split('\n').at(-1)!)).toEqual(PRINTED)
-      const ofClient = await inProject(process.execPath, join(directory, 'out/client-program.js'))
+      const ofClient = await inProject(process.execPath, join(project, `out/client-program.${extension}`))
       expect(JSON.parse(ofClient.trim().split('\n').at(-1)!)).toEqual(CLIENT_PRINTED)
-    },
-    300_000,
-  )
+    }
+  }, 300_000)
 
   it('answers a query from `npx colloquy`, and stops on SIGTERM', async () => {
     const server = spawn('npx', ['--no-install', 'colloquy'], {

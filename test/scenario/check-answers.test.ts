@@ -22,15 +22,15 @@ async function check(...args: string[]): Promise<string> {
 
 describe.runIf(isLong)('npm run check:answers', () => {
   it('finds one answer for each turn on an embedded server', async () => {
-    const out = await check('--turns', '60', '--replicas', '4', '--store', 'embedded')
-    expect(out).toMatch(/^answered once +60 /m)
+    const out = await check('--turns', '30', '--replicas', '4', '--store', 'embedded')
+    expect(out).toMatch(/^answered once +30 /m)
   }, 300_000)
 
   it.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
     'finds one answer for each turn on two servers (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
     async () => {
-      const out = await check('--turns', '100', '--replicas', '4')
-      expect(out).toMatch(/^answered once +100 /m)
+      const out = await check('--turns', '50', '--replicas', '4')
+      expect(out).toMatch(/^answered once +50 /m)
     },
     300_000,
   )

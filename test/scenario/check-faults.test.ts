@@ -22,13 +22,13 @@ async function check(...args: string[]): Promise<string> {
 
 describe.runIf(isLong)('npm run check:faults', () => {
   it('finds no violation in an embedded server', async () => {
-    expect(await check('--seconds', '10', '--store', 'embedded')).toMatch(/embedded +(server|clients): /)
+    expect(await check('--seconds', '5', '--store', 'embedded')).toMatch(/embedded +(server|clients): /)
   }, 240_000)
 
   it.skipIf(!process.env.SERVICES)(
     'finds no violation in four servers (needs SERVICES)',
     async () => {
-      expect(await check('--seconds', '20', '--store', 'postgres')).toMatch(
+      expect(await check('--seconds', '10', '--store', 'postgres')).toMatch(
         /postgres +(Postgres|Redis|server|clients|two)/,
       )
     },

@@ -23,7 +23,7 @@ const HEADERS = { 'x-tenant': TENANT, 'x-actor': 'ann' }
 /** Maximum time until every trace is deleted, ms. */
 const GONE_MS = 90_000
 /** Interval of the searches of the memory, ms. One search takes 10 s of processor time. */
-const SEARCH_MS = 15_000
+const SEARCH_MS = 30_000
 
 async function run(server: DrivenServer, field: string, input: object, selection: string, as = 'ann'): Promise<Body> {
   const type = `${field[0]!.toUpperCase()}${field.slice(1)}`
