@@ -3,6 +3,7 @@
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
+import { useBaselineWebAssembly } from './baseline-webassembly.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { launchEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
@@ -38,6 +39,7 @@ async function run(config: Config): Promise<void> {
   const starting = config.databaseUrl ? null : launchEmbedded(config.dataDir)
   // Handled by createDeps.
   starting?.catch(() => {})
+  if (!starting) useBaselineWebAssembly()
   const { createDeps } = await import('./deps.ts')
   const [{ deps, health, pools, failed, close }, { createServer }, { startBackground }] = await Promise.all([
     createDeps(config, log, starting),
