@@ -23,6 +23,7 @@ import { createInboxes } from './domain/event/inboxes.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createIndexCache } from './domain/recall/index-cache.ts'
 import { createSizeCache } from './domain/context/size-cache.ts'
+import { createTurnGuesses } from './domain/context/turn-guesses.ts'
 import { createScopeGuesses } from './domain/recall/scope-guesses.ts'
 import { createWordCache } from './domain/recall/word-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
@@ -176,6 +177,7 @@ function createDomainState(
     words: createWordCache(),
     scopes: createScopeGuesses(),
     sizes: createSizeCache(),
+    turnGuesses: createTurnGuesses(),
     inboxes: createInboxes(platform),
     appends: createAppendQueue(
       appendPool,

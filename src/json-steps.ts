@@ -1,5 +1,6 @@
 // Serialises JSON in steps, so that a large value does not block the event loop.
 
+import { stringify } from './json-text.ts'
 import { runStepsYielding } from './yield.ts'
 
 /**
@@ -35,7 +36,7 @@ function* print(value: unknown, pieces: Buffer[]): Generator<void, void> {
   let text = ''
   function* add(each: unknown): Generator<void, void> {
     if (!isPlain(each) || unitsOf(each, STEP_UNITS) <= STEP_UNITS) {
-      text += JSON.stringify(each) ?? 'null'
+      text += stringify(each) ?? 'null'
       if (text.length < STEP_UNITS) return
       pieces.push(Buffer.from(text))
       text = ''

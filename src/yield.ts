@@ -1,5 +1,5 @@
-// Lets requests and timers run during long loops, which would otherwise block the event loop. Concurrent loops take
-// turns: each iteration of the event loop resumes only one of them, so that ten loops block it no longer than one.
+// Lets requests and timers run during long loops, which would otherwise block the event loop. Each iteration of the
+// event loop resumes only one of the waiting loops, so that ten loops delay an iteration no more than one loop does.
 
 /** Time for which a loop runs before it yields, ms. */
 const SHARE_MS = 1
@@ -22,7 +22,7 @@ export function yieldToEventLoop(): Promise<void> {
 
 /**
  * Returns a function that a loop calls and awaits after each item. It yields to the event loop if `SHARE_MS` have
- * passed since the loop started or last yielded, and returns undefined otherwise.
+ * passed since the loop started or was last resumed, and returns undefined otherwise.
  */
 export function createYield(now: () => number = () => performance.now()): () => Promise<void> | undefined {
   let startedAt = now()

@@ -11,6 +11,9 @@ import { paging, slice, type Page, type Paging } from './page.ts'
 import { toConversation, type Conversation } from './conversation.ts'
 import type { Viewer } from './view.ts'
 
+/** Maximum length of the text to search titles for, in characters. */
+export const MAX_SEARCH = 200
+
 const conversationFilter = z.object({
   owner: name.nullish(),
   agentName: name.nullish(),
@@ -19,7 +22,7 @@ const conversationFilter = z.object({
   hasUnread: z.boolean().nullish(),
   updatedAfter: time.nullish(),
   updatedBefore: time.nullish(),
-  search: text(200).nullish(),
+  search: text(MAX_SEARCH).nullish(),
 })
 export type ConversationFilter = z.input<typeof conversationFilter>
 

@@ -57,8 +57,8 @@ export function toConversation(row: ConversationRow): Conversation {
 /** Maximum number of participants in createConversation. */
 export const MAX_FIRST_PARTICIPANTS = 1000
 
-const createConversationInput = z.object({
-  key: name.nullish(),
+/** The fields of a conversation that createConversation and updateConversation set. */
+const conversationFields = {
   owner: name.nullish(),
   agentName: name.nullish(),
   title: text(1000).nullish(),
@@ -70,6 +70,11 @@ const createConversationInput = z.object({
   compaction: policyInput.nullish(),
   visibility: z.enum(ConversationVisibility).nullish(),
   ...retentionInput,
+}
+
+const createConversationInput = z.object({
+  ...conversationFields,
+  key: name.nullish(),
   participants: z.array(participantInput).max(MAX_FIRST_PARTICIPANTS).nullish(),
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
@@ -180,20 +185,10 @@ export async function getConversationByKey(
 }
 
 const updateConversationInput = z.object({
+  ...conversationFields,
   conversationId: id('conversation'),
   expectedVersion: count.nullish(),
-  owner: name.nullish(),
-  agentName: name.nullish(),
-  title: text(1000).nullish(),
-  automaticTitle: z.boolean().nullish(),
-  systemPrompt: text(65_536).nullish(),
-  metadata: metadata.nullish(),
   metadataPatch: metadata.nullish(),
-  factExtraction: z.boolean().nullish(),
-  maxAgentTurns: maxAgentTurns.nullish(),
-  compaction: policyInput.nullish(),
-  visibility: z.enum(ConversationVisibility).nullish(),
-  ...retentionInput,
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 

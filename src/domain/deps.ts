@@ -11,6 +11,7 @@ import type { Platform } from './platform.ts'
 import type { Engine } from './run/engine.ts'
 import type { IndexCache } from './recall/index-cache.ts'
 import type { SizeCache } from './context/size-cache.ts'
+import type { TurnGuesses } from './context/turn-guesses.ts'
 import type { ScopeGuesses } from './recall/scope-guesses.ts'
 import type { WordCache } from './recall/word-cache.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
@@ -32,4 +33,5 @@ export type Deps = Platform
     words: WordCache
     scopes: ScopeGuesses
     sizes: SizeCache
+    turnGuesses: TurnGuesses
   }

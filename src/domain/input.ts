@@ -27,7 +27,7 @@ export const name = text(200).min(1, 'must not be empty')
 export const id = (kind: Kind) =>
   z.string().refine((value) => kindOf(value) === kind, `is not the id of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`)
 
-/** Maximum size of the application-defined JSON of one row, in bytes. */
+/** Maximum size of one application-defined JSON value, in bytes. */
 export const JSON_BYTES = 64 * 1024
 
 /** Maximum nesting depth of JSON. Limited because databases and clients process JSON recursively. */
@@ -43,7 +43,7 @@ function depthOf(printed: string): number {
   return deepest
 }
 
-/** A JSON value that Postgres can store, with at most JSON_DEPTH nested arrays and objects. */
+/** A JSON value that Postgres can store, nested at most JSON_DEPTH levels deep. */
 export const json = z.unknown().superRefine((value, context) => {
   let printed: string
   try {
@@ -51,12 +51,12 @@ export const json = z.unknown().superRefine((value, context) => {
   } catch {
     return context.addIssue({ code: 'custom', message: 'must be JSON' })
   }
-  // JSON.stringify escapes U+0000 and half surrogate pairs. An escape has an odd number of backslashes before `u`.
+  // JSON.stringify escapes U+0000 and unpaired surrogates. An escape has an odd number of backslashes before `u`.
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
     context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
   }
   if (depthOf(printed) > JSON_DEPTH) {
-    context.addIssue({ code: 'custom', message: `must be nested at most ${JSON_DEPTH} deep` })
+    context.addIssue({ code: 'custom', message: `must be nested at most ${JSON_DEPTH} levels deep` })
   }
 })
 
@@ -81,7 +81,10 @@ export const time = z
 /** Maximum difference between the clocks of client and server, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000
 
-/** A time that is not in the future: a fact observed in the future would supersede every newer fact until that time. */
+/**
+ * A time that is not in the future. A fact with a future `observedAt` would win over every contradictory fact observed
+ * before that time.
+ */
 export const pastTime = time.refine((given) => given.getTime() <= Date.now() + CLOCK_SKEW_MS, {
   message: `must not be in the future: it may be at most ${CLOCK_SKEW_MS / 1000} s ahead of the server's clock`,
 })

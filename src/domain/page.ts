@@ -2,6 +2,7 @@
 // page from the rows that were read. Pure.
 
 import { InvalidInput } from '../errors.ts'
+import type { JsonText } from '../json-text.ts'
 
 export type Paging = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
@@ -30,14 +31,28 @@ export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boole
 export const NO_PAGE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
 
 /**
+ * A page whose items were rendered as one JSON list. `items` has only the first and the last item, for cursors, or none.
+ */
+export type RenderedPage<T> = Page<T> & { list: JsonText }
+
+/**
  * Builds a page from `rows`, which are in the direction of paging and include one row beyond the page if there is one.
- * In the other direction, another page is assumed to exist if a cursor was given.
  * @param isCut whether further rows exist that were not read, because the rows together are too large
  */
-export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest, isCut = false): Page<T> {
-  const isMore = rows.length > size || isCut
-  const items = rows.slice(0, size)
-  return backwards
-    ? { items: items.toReversed(), hasNextPage: before !== null, hasPreviousPage: isMore }
-    : { items, hasNextPage: isMore, hasPreviousPage: after !== null }
+export function slice<T>(rows: T[], request: PageRequest, isCut = false): Page<T> {
+  const items = rows.slice(0, request.size)
+  return {
+    items: request.backwards ? items.toReversed() : items,
+    ...neighbours(request, rows.length > request.size || isCut),
+  }
 }
+
+/**
+ * Returns whether pages exist before and after the page. In the direction opposite to paging, another page is assumed to
+ * exist if a cursor was given.
+ * @param isMore whether the list has more items in the direction of paging
+ */
+export const neighbours = ({ backwards, after, before }: PageRequest, isMore: boolean): Omit<Page<never>, 'items'> =>
+  backwards
+    ? { hasNextPage: before !== null, hasPreviousPage: isMore }
+    : { hasNextPage: isMore, hasPreviousPage: after !== null }

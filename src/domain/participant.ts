@@ -130,7 +130,7 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
  * Adds the actor to the conversation and returns the participant. For an actor who is a present participant, only the
  * given fields of displayName, metadata, administrator, respond and agent are updated.
  * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
+ * @throws NotAllowed if the conversation is MEMBERS and the viewer has left it, or if rights.ts denies the call
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   authorize(viewer, 'addParticipant', input)
@@ -200,7 +200,7 @@ export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
  * again by appending a turn; one removed by another actor must be added again. For a participant who has already left,
  * returns it without an entry, so that the call can be repeated.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again;
+ * @throws NotAllowed if the conversation is MEMBERS and the viewer has left it, unless the viewer removes itself again;
  * or if rights.ts denies the call
  */
 export async function removeParticipant(

@@ -183,6 +183,7 @@ const RULES = {
   getNextVersions: { right: 'read', limited: 'OBJECTS' },
   getPreviousVersions: { right: 'read', limited: 'OBJECTS' },
   getVersionNumbers: { right: 'read', limited: 'OBJECTS' },
+  pageOfTurnJson: { right: 'read', limited: 'OBJECTS' },
   pageOfTurns: { right: 'read', limited: 'OBJECTS' },
   history: { right: 'read', limited: 'OBJECTS' },
   historyWithSummaries: { right: 'read', limited: 'OBJECTS' },

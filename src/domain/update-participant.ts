@@ -35,8 +35,8 @@ export type UpdateParticipantInput = z.input<typeof updateParticipantInput>
 export type Membership = { kind: 'JOINED' | 'LEFT'; seq: number }
 
 /**
- * Returns the history windows of a participant after a change of its history visibility. ALL shows all entries until
- * the participant last left; SINCE_JOINED shows the entries from each joining to the next leaving.
+ * Returns the history windows of a participant after a change of its history visibility. ALL shows all entries or, to a
+ * former participant, those up to its last leaving. SINCE_JOINED shows the entries from each joining to the next leaving.
  * @param memberships the participant's entries about joining and leaving, ascending by seq
  */
 export function windowsOf(visibility: HistoryVisibility, memberships: readonly Membership[]): number[] {
@@ -61,7 +61,7 @@ async function readMemberships(tx: Tx, conversationId: string, actor: string): P
  * history visibility changes the view immediately, for open subscriptions too. Without a principal, any actor that may
  * change the conversation may update any participant. Writes nothing if nothing changes.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
+ * @throws NotAllowed if the conversation is MEMBERS and the viewer has left it, or if rights.ts denies the call
  */
 export async function updateParticipant(
   deps: Platform,

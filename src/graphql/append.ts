@@ -1,6 +1,5 @@
 // Appending turns: their input types, and the mutations that append turns or supersede one with a newer version.
 
-import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { appendTurn, appendTurns } from '../domain/turn/append.ts'
 import type { Appended, AppendedTurns } from '../domain/turn/appended.ts'
 import { MAX_PARTS } from '../domain/turn/content.ts'
@@ -11,6 +10,7 @@ import { asField, asNewField, INTRODUCES } from './as.ts'
 import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
+import { METADATA } from './metadata.ts'
 import { orErrors, payload } from './result.ts'
 import { RoleEnum, turnEdge, TurnEdge } from './turn.ts'
 
@@ -71,12 +71,7 @@ const turnFields = (t: InputFieldBuilder) => ({
     type: [CitationInput],
     description: 'Passages of documents on which the turn is based, at most 100.',
   }),
-  metadata: t.field({
-    type: 'JSON',
-    description:
-      `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
-      + `${JSON_DEPTH} deep. A new turn defaults to an empty object.`,
-  }),
+  metadata: t.field({ type: 'JSON', description: `${METADATA} A new turn defaults to an empty object.` }),
   createdAt: t.field({
     type: 'DateTime',
     description:

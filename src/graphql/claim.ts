@@ -11,10 +11,14 @@ import { loadParticipant, loadTurnOf } from './loaders.ts'
 import { orErrors, payload } from './result.ts'
 
 const ClaimScopeEnum = builder.enumType('ClaimScope', {
-  description: 'Other claims on the turn that a claim excludes.',
+  description: 'Determines which other claims on the same turn a claim excludes.',
   values: {
-    AGENT: { description: 'Other claims of the same participant: one of its processes answers.' },
-    TURN: { description: 'All other claims: one process of one participant answers.' },
+    AGENT: {
+      description:
+        'Excludes other claims of the same participant, and claims of scope TURN: one process of the participant '
+        + 'answers.',
+    },
+    TURN: { description: 'Excludes all other claims: one process of one participant answers.' },
   } as const,
 })
 
@@ -36,7 +40,7 @@ builder.objectType('Claim', {
     }),
     scope: t.expose('scope', {
       type: ClaimScopeEnum,
-      description: 'Other claims on the turn that this claim excludes.',
+      description: 'Determines which other claims on the turn this claim excludes.',
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
@@ -59,7 +63,7 @@ const ClaimTurnInput = builder.inputType('ClaimTurnInput', {
     ...turnField(t),
     scope: t.field({
       type: ClaimScopeEnum,
-      description: 'Other claims on the turn that this claim excludes. Defaults to AGENT.',
+      description: 'Determines which other claims on the turn this claim excludes. Defaults to AGENT.',
     }),
     claimToken: t.string({
       required: true,
@@ -97,7 +101,7 @@ const tokenField = (t: InputFieldBuilder) => ({
 })
 
 const RenewClaimInput = builder.inputType('RenewClaimInput', {
-  description: 'Input of renewClaim: the claim, and when it expires now.',
+  description: 'Input of renewClaim: the claim, and the number of seconds after which it expires.',
   fields: (t) => ({
     ...turnField(t),
     ...tokenField(t),
@@ -126,8 +130,8 @@ const ReleaseClaimInput = builder.inputType('ReleaseClaimInput', {
     dismiss: t.boolean({
       defaultValue: false,
       description:
-        'Whether the turn needs no answer from the participant: then its inbox does not deliver the turn again, also if '
-        + 'the claim was released or has expired before. Defaults to false.',
+        'Whether the turn needs no answer from the participant. If true, its inbox does not deliver the turn again, '
+        + 'even if the claim was already released or has expired. Defaults to false.',
     }),
     ...asField(t, HOLDER),
   }),

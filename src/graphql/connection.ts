@@ -2,7 +2,7 @@
 // small object and a cursor is only computed when it is selected.
 
 import type { ObjectRef } from '@pothos/core'
-import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
+import { DEFAULT_PAGE_SIZE, type Page, type RenderedPage } from '../domain/page.ts'
 import { builder, type ObjectFieldBuilder } from './builder.ts'
 import { SHAREABLE } from './sharing.ts'
 
@@ -55,6 +55,9 @@ export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, ite
 
 type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
 
+/** Returns the list of a rendered page, which a plan copies into the result; undefined for other pages. */
+const renderedList = (page: Partial<RenderedPage<unknown>>) => page.list as never[] | undefined
+
 /** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural noun. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
   name:
@@ -100,13 +103,13 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
           type: [Edge],
           description: `The ${items} of this page with their cursors, always in the order of the list.`,
           extensions: SHAREABLE,
-          resolve: (page) => page.items.map((node) => ({ node, page })),
+          resolve: (page) => renderedList(page) ?? page.items.map((node) => ({ node, page })),
         }),
         nodes: t.field({
           type: [name],
           description: `The ${items} of this page without their edges, in the same order.`,
           extensions: SHAREABLE,
-          resolve: (page) => page.items as never,
+          resolve: (page) => (renderedList(page) ?? page.items) as never,
         }),
         pageInfo: t.field({
           type: PageInfo,

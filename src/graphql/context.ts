@@ -1,13 +1,14 @@
 // Contexts (the messages to send to a model): the types, and the query that builds a context.
 
 import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../domain/context/budget.ts'
-import { buildContext, coveringJournal, MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/build.ts'
+import { buildContext, coveringJournal } from '../domain/context/build.ts'
 import type {
   Context as Built,
   ContextItem as Item,
   ContextMessage as Message,
   ItemKind,
 } from '../domain/context/message.ts'
+import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/options.ts'
 import { MAX_FACTS, MAX_PROFILES } from '../domain/context/profiles-and-facts.ts'
 import { render } from '../domain/context/render.ts'
 import { MAX_QUERY } from '../domain/recall/recall.ts'
@@ -24,7 +25,6 @@ import { RoleEnum } from './turn.ts'
 
 /** Maximum `tokenBudget` of a context that is built without waiting for other contexts of the tenant. */
 const UNGATED_TOKENS = 100_000
-
 /** Maximum number of messages that are rendered without first yielding to the event loop. */
 const RENDERED_AT_ONCE = 500
 

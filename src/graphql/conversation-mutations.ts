@@ -8,7 +8,6 @@ import {
   type CreatedConversation,
 } from '../domain/conversation.ts'
 import { AGENT_TURNS } from '../domain/agent-settings.ts'
-import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { NO_PAGE } from '../domain/page.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { asField, asNewField, INTRODUCES } from './as.ts'
@@ -16,6 +15,7 @@ import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ConversationEdge } from './conversation.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
+import { METADATA, METADATA_PATCH, REPLACED_METADATA } from './metadata.ts'
 import { ParticipantInput } from './participant.ts'
 import { orErrors, payload } from './result.ts'
 import { MAX_TTL_SECONDS } from '../domain/retention-policy.ts'
@@ -47,12 +47,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     systemPrompt: t.string({
       description: 'Instructions at the start of every context of the conversation; at most 65,536 characters.',
     }),
-    metadata: t.field({
-      type: 'JSON',
-      description:
-        `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
-        + `${JSON_DEPTH} deep. Defaults to an empty object.`,
-    }),
+    metadata: t.field({ type: 'JSON', description: `${METADATA} Defaults to an empty object.` }),
     retention: t.field({
       type: RetentionEnum,
       description:
@@ -149,13 +144,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     agentName: t.string({
       description: 'New name of the agent that handles the conversation, 1 to 200 characters. Null clears it.',
     }),
-    metadataPatch: t.field({
-      type: 'JSON',
-      description:
-        'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any '
-        + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
-        + '`metadata`. Defaults to null, for no change.',
-    }),
+    metadataPatch: t.field({ type: 'JSON', description: METADATA_PATCH }),
     title: t.string({
       description:
         'New title for lists; at most 1,000 characters. Null clears it; then an automatic title may follow, unless '
@@ -169,12 +158,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     systemPrompt: t.string({
       description: 'New instructions at the start of later contexts; at most 65,536 characters.',
     }),
-    metadata: t.field({
-      type: 'JSON',
-      description:
-        `Replaces the metadata as a whole: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
-        + `${JSON_DEPTH} deep.`,
-    }),
+    metadata: t.field({ type: 'JSON', description: REPLACED_METADATA }),
     retention: t.field({
       type: RetentionEnum,
       description:

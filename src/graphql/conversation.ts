@@ -1,18 +1,25 @@
 // Conversations: the type, and the queries that find and list them.
 
 import { getConversationByKey, type Conversation } from '../domain/conversation.ts'
-import { conversationCursor, getConversationPage, type ConversationsArgs } from '../domain/conversation-page.ts'
+import {
+  conversationCursor,
+  getConversationPage,
+  MAX_SEARCH,
+  type ConversationsArgs,
+} from '../domain/conversation-page.ts'
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { InvalidInput } from '../errors.ts'
 import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
-import { loadConversation, loadConversationWithTurns, loadTurnCount } from './loaders.ts'
+import { loadConversation, loadTurnCount } from './loaders.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { Node } from './node.ts'
 import type { RequestContext } from './request.ts'
 import { PER_VIEWER } from './sharing.ts'
+import { selectsOnlyTurns, turnsAheadTemplate } from './turn-json.ts'
+import { loadConversationWithTurns, loadOnlyTurns } from './turn-pages.ts'
 import { turnsSelected } from './turns-ahead.ts'
 
 /** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
@@ -120,8 +127,12 @@ builder.queryField('conversation', (t) =>
     },
     resolve(_, { id, key }, context, info) {
       if (id != null && key == null) {
-        const turns = turnsSelected(info)
-        return turns ? loadConversationWithTurns(context, id, turns) : loadConversation(context, id)
+        const args = turnsSelected(info)
+        if (!args) return loadConversation(context, id)
+        const template = turnsAheadTemplate(info)
+        return template && selectsOnlyTurns(info)
+          ? (loadOnlyTurns(context, id, { args, template }) as Promise<Conversation | null>)
+          : loadConversationWithTurns(context, id, { args, template })
       }
       if (id == null && key != null) {
         return context.work.read(() => getConversationByKey(context.reading, context.viewer, key))
@@ -169,7 +180,7 @@ const ConversationFilter = builder.inputType('ConversationFilter', {
     updatedAfter: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is this time or later.' }),
     updatedBefore: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is before this time.' }),
     search: t.string({
-      description: 'Conversations whose title contains this text, ignoring case; at most 200 characters.',
+      description: `Conversations whose title contains this text, ignoring case; at most ${MAX_SEARCH} characters.`,
     }),
   }),
 })

@@ -5,33 +5,34 @@ import { builder } from './builder.ts'
 
 builder.objectType('EmbeddingProgress', {
   description:
-    'Progress of embedding the turns of all conversations. After a change of the embedder, searches use '
-    + 'the new embedder only when it has read every conversation.',
+    'Progress of embedding the turns of all conversations. After a change of the embedder, searches use the new '
+    + 'embedder once it has processed all journal entries that are older than the change.',
   fields: (t) => ({
     embedder: t.exposeString('embedder', { description: 'Name of the configured embedder.' }),
     serving: t.exposeString('serving', {
       description:
-        'Name of the embedder whose vectors searches use: the previous one until the configured embedder '
-        + 'has read every conversation.',
+        'Name of the embedder that searches use. After a change of the embedder, the previous one until the configured '
+        + 'one has processed all journal entries that are older than the change.',
     }),
     done: t.expose('done', {
       type: 'BigInt',
-      description: 'Number of journal entries, of all conversations, that the configured embedder has read.',
+      description: 'Number of journal entries, of all conversations, that the configured embedder has processed.',
     }),
     remaining: t.expose('remaining', {
       type: 'BigInt',
       description:
-        'Number of journal entries that the configured embedder has not read. At 0, vector searches cover all turns.',
+        'Number of journal entries that the configured embedder has not processed. At 0, vector searches cover all '
+        + 'turns.',
     }),
     perSecond: t.exposeFloat('perSecond', {
       description:
-        'Number of journal entries that all processes together read per second, over the last '
-        + `${WINDOW_MS / 1000} seconds. 0 when none remain.`,
+        'Number of journal entries processed per second by all processes, averaged over the last '
+        + `${WINDOW_MS / 1000} seconds. 0 if none remain or none were processed.`,
     }),
     etaSeconds: t.exposeInt('etaSeconds', {
       nullable: true,
       description:
-        'Estimated time until no entries remain, in seconds. 0 when none remain; null if none are being read.',
+        'Estimated time until no entries remain, in seconds. 0 if none remain; null if none are being processed.',
     }),
   }),
 })

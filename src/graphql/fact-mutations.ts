@@ -4,7 +4,7 @@ import { extractFacts, MAX_EXTRACTED_TURNS } from '../domain/fact/extract.ts'
 import type { Fact } from '../domain/fact/fact.ts'
 import type { FactExtraction } from '../domain/fact/fact-extraction.ts'
 import { MAX_LENGTHS } from '../domain/fact/content-hash.ts'
-import { MAX_FACTS as MAX_RECORDED_FACTS, recordFacts, retractFact } from '../domain/fact/record.ts'
+import { MAX_FACTS as MAX_RECORDED_FACTS, MAX_REASON, recordFacts, retractFact } from '../domain/fact/record.ts'
 import {
   DEFAULT_FACTS as RECONCILED_FACTS,
   MAX_FACTS as MAX_RECONCILED_FACTS,
@@ -27,7 +27,7 @@ const extractionFields = (t: ObjectFieldBuilder<FactExtraction>) => ({
   }),
   factEdges: t.field({
     type: [FactEdge],
-    description: 'The edges of the new facts in the query `facts`.',
+    description: 'Edges of the new facts, as in the connection of the query `facts`.',
     resolve: ({ facts }) => facts.map((fact) => ({ node: fact, page: NO_PAGE })),
   }),
   exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
@@ -131,7 +131,9 @@ const RetractFactInput = builder.inputType('RetractFactInput', {
   fields: (t) => ({
     factId: t.id({ required: true, description: 'Id of the fact to retract.' }),
     reason: t.string({
-      description: 'Reason for the retraction, stored as `supersedeNote`; at most 1,000 characters.',
+      description:
+        'Reason for the retraction, stored as `supersedeNote`; at most '
+        + `${MAX_REASON.toLocaleString('en-US')} characters.`,
     }),
     ...asField(t, 'Actor that retracts the fact.'),
   }),
@@ -199,7 +201,9 @@ builder.mutationField('extractFacts', (t) =>
 const ReconcileFactsPayload = payload<Reconciliation>('ReconcileFacts').implement({
   description: 'Result of reconciling facts.',
   fields: (t) => ({
-    kept: t.exposeInt('kept', { description: 'Number of facts left unchanged.' }),
+    kept: t.exposeInt('kept', {
+      description: 'Number of compared facts that are neither duplicates nor contradicted.',
+    }),
     merged: t.exposeInt('merged', { description: 'Number of new facts, each of which replaces several duplicates.' }),
     contradicted: t.exposeInt('contradicted', {
       description: 'Number of facts superseded because they contradict another fact.',
@@ -209,8 +213,8 @@ const ReconcileFactsPayload = payload<Reconciliation>('ReconcileFacts').implemen
 
 const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
   description:
-    'Selects the facts to compare: facts about a user, from a conversation, or both. Requires a user or a '
-    + 'conversation.',
+    'Selects the facts to compare: facts about a user, facts from a conversation, or, if both are given, facts about '
+    + 'the user from the conversation. Requires a user or a conversation.',
   fields: (t) => ({
     userId: t.string({
       description:
@@ -220,8 +224,9 @@ const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
     n: t.int({
       defaultValue: RECONCILED_FACTS,
       description:
-        'Maximum number of facts to compare, newest first, of each group of facts with the same visibility: 1 '
-        + `to ${MAX_RECONCILED_FACTS}. Defaults to ${RECONCILED_FACTS}.`,
+        'Maximum number of facts to compare in each group, newest first. A group has the facts about one user, or about '
+        + 'no user from one conversation, with the same visibility. '
+        + `Defaults to ${RECONCILED_FACTS}; at most ${MAX_RECONCILED_FACTS}.`,
     }),
     ...asField(t),
   }),
@@ -231,9 +236,9 @@ builder.mutationField('reconcileFacts', (t) =>
   t.field({
     type: ReconcileFactsPayload,
     description:
-      'Merges duplicate facts into one, and of two contradictory facts supersedes the one that was '
-      + 'observed earlier. Superseded facts are kept with the reason. A less trusted fact never supersedes a '
-      + 'more trusted one.',
+      'Merges duplicate facts into one. If two facts contradict each other, supersedes the one that was '
+      + 'observed earlier, unless it is more trusted; then both stay active. Superseded facts are kept with '
+      + 'the reason.',
     errors: orErrors('ReconcileFacts', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
     args: {
       input: t.arg({

@@ -1,6 +1,6 @@
 // Facts: the type, and the fields that list facts. The mutations are in fact-mutations.ts.
 
-import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
+import { factCursor, getFactPage, MAX_SEARCH, type Fact } from '../domain/fact/fact.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { asArg } from './as.ts'
 import { builder } from './builder.ts'
@@ -136,7 +136,8 @@ const FactFilter = builder.inputType('FactFilter', {
     predicate: t.string({ description: 'Facts with exactly this predicate, ignoring case.' }),
     text: t.string({
       description:
-        'Facts whose subject, predicate or object contains this text, ignoring case; at most 200 characters.',
+        'Facts whose subject, predicate or object contains this text, ignoring case; at most '
+        + `${MAX_SEARCH} characters.`,
     }),
     observedAfter: t.field({ type: 'DateTime', description: 'Facts observed at this time or later.' }),
     observedBefore: t.field({ type: 'DateTime', description: 'Facts observed before this time.' }),

@@ -20,7 +20,9 @@ const JobNameEnum = builder.enumType('JobName', {
     RUN_AGENT: {
       description: 'Runs an agent of a conversation, because turns wake it up; see `respond` of Participant.',
     },
-    CONTINUE_RUNS: { description: 'Continues the runs of a conversation whose tool calls were decided.' },
+    CONTINUE_RUNS: {
+      description: 'Continues the runs that waited for approvals in a conversation, once all approvals are decided.',
+    },
     RECONCILE_FACTS: { description: 'Merges duplicate facts about a user, and supersedes contradicted ones.' },
   } satisfies Record<JobName, object>,
 })

@@ -1,10 +1,6 @@
-// Batches the fields of many parents into one statement: the keys that the executor requests on one level with the same
-// arguments are loaded together, in the view of the operation. Nothing is cached beyond its batch, except within one
-// query (loadConversationWithTurns): the next mutation of a document, or the next event of a subscription, reads again.
+// The values that fields of many objects load by id, each with one read for all ids of a batch (batch.ts).
 
-import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
-import type { Deps } from '../domain/deps.ts'
 import type { PresenceState } from '../domain/presence-state.ts'
 import { NO_PAGE, type Page, type Paging } from '../domain/page.ts'
 import { countOfParticipants, pageOfParticipants } from '../domain/participant-page.ts'
@@ -24,67 +20,12 @@ import {
   type ProviderCall,
   type TokenSums,
 } from '../domain/run/run.ts'
-import {
-  countOfTurns,
-  getConversationsWithTurns,
-  history,
-  pageOfTurns,
-  type ConversationWithTurns,
-  type HistoryArgs,
-  type TurnsArgs,
-} from '../domain/turn/history.ts'
+import { countOfTurns, history, type HistoryArgs } from '../domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getTurns, getVersionNumbers, type Turn } from '../domain/turn/turn.ts'
-import type { Viewer } from '../domain/view.ts'
 import type { Run } from '../domain/visible-run.ts'
-import { InvalidInput, NotFound } from '../errors.ts'
+import { NotFound } from '../errors.ts'
+import { byId, inOrder, withoutArgs, type Load } from './batch.ts'
 import type { RequestContext } from './request.ts'
-
-type Load<Key, Args, Value> = (context: RequestContext, key: Key, args: Args) => Promise<Value>
-
-/** Batches a function that returns one value for each key, in the order of the keys. */
-function inOrder<Key, Args, Value>(
-  name: string,
-  load: (deps: Deps, viewer: Viewer, keys: readonly Key[], args: Args) => Promise<readonly Value[]>,
-  keyOf: (key: Key) => string,
-): Load<Key, Args, Value> {
-  return ({ reading, viewer, loaders, work }, key, args) => {
-    const group = args === undefined ? name : `${name} ${JSON.stringify(args)}`
-    let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
-    if (!loader) {
-      const created: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
-        async (keys) => {
-          created.clearAll()
-          return work.read(() => load(reading, viewer, keys, args))
-        },
-        { cacheKeyFn: keyOf },
-      )
-      loaders.set(group, (loader = created))
-    }
-    return loader.load(key).then((value) => work.pace(value))
-  }
-}
-
-/** Batches a function that returns a Map; an id without an entry loads as `missing`. */
-const byId = <Args, Value, Missing>(
-  name: string,
-  load: (deps: Deps, viewer: Viewer, ids: readonly string[], args: Args) => Promise<ReadonlyMap<string, Value>>,
-  missing: Missing,
-): Load<string, Args, Value | Missing> =>
-  inOrder<string, Args, Value | Missing>(
-    name,
-    async (deps, viewer, ids, args) => {
-      const values = await load(deps, viewer, ids, args)
-      return ids.map((id) => values.get(id) ?? missing)
-    },
-    (id) => id,
-  )
-
-type LoadById<Value> = (context: RequestContext, id: string) => Promise<Value>
-/** Removes the parameter `args` of a load that takes no arguments. */
-const withoutArgs =
-  <Value>(load: Load<string, undefined, Value>): LoadById<Value> =>
-  (context, id) =>
-    load(context, id, undefined)
 
 /** The conversation; null if it does not exist or the viewer cannot see it. */
 export const loadConversation = withoutArgs<Conversation | null>(byId('conversation', getConversations, null))
@@ -136,43 +77,6 @@ export const loadPageOfParticipants: Load<string, Paging, Page<Participant>> = b
 
 /** Number of present and former participants of the conversation. */
 export const loadParticipantCount = withoutArgs<number>(byId('participant count', countOfParticipants, 0))
-
-const pages: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, NO_PAGE)
-
-/** A page of the conversation's turns in the viewer's view; the page of `loadConversationWithTurns` is not read again. */
-export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = (context, id, args) => {
-  const read = context.turnsAhead?.get(pageKey(id, args))
-  return read ? Promise.resolve(context.work.pace(read)) : pages(context, id, args)
-}
-
-const pageKey = (id: string, args: TurnsArgs) => `${id} ${JSON.stringify(args)}`
-
-const conversationsWithTurns: Load<string, TurnsArgs, ConversationWithTurns> = inOrder(
-  'conversation with turns',
-  getConversationsWithTurns,
-  (id) => id,
-)
-
-/**
- * The conversation; null if it does not exist or the viewer cannot see it. Reads a page of its turns as well, and keeps
- * it for `loadPageOfTurns`. Only for queries, because a mutation could change the page before it is used.
- */
-export async function loadConversationWithTurns(
-  context: RequestContext,
-  id: string,
-  args: TurnsArgs,
-): Promise<Conversation | null> {
-  try {
-    const { conversation, turns } = await conversationsWithTurns(context, id, args)
-    context.turnsAhead ??= new Map()
-    context.turnsAhead.set(pageKey(id, args), turns)
-    return conversation
-  } catch (error) {
-    // The field `turns` reports its invalid arguments.
-    if (error instanceof InvalidInput) return loadConversation(context, id)
-    throw error
-  }
-}
 
 /** The conversation's newest turns in the viewer's view, oldest first. */
 export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, [])

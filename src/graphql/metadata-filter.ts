@@ -30,7 +30,7 @@ const MetadataValue = builder.inputType('MetadataValue', {
     equals: t.field({
       type: 'JSON',
       description:
-        `The value equals this JSON value, nested at most ${JSON_DEPTH} deep. The number 1 and the string "1" differ. `
+        `The value equals this JSON value, nested at most ${JSON_DEPTH} levels deep. The number 1 and the string "1" differ. `
         + 'Use `in: [null]` to find null.',
     }),
     contains: t.field({

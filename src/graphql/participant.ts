@@ -9,7 +9,6 @@ import {
 } from '../domain/participant.ts'
 import { MAX_UNREAD } from '../domain/participant-details.ts'
 import { derivedId } from '../domain/derived-id.ts'
-import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { participantCursor } from '../domain/participant-page.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
@@ -19,6 +18,7 @@ import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPageOfParticipants, loadParticipant, loadParticipantCount, loadUnreadCount } from './loaders.ts'
+import { METADATA } from './metadata.ts'
 import { Node } from './node.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors, payload } from './result.ts'
@@ -156,8 +156,9 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
     kind: t.field({
       type: ParticipantKindEnum,
       description:
-        'Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to AGENT if `agent` or a '
-        + '`respond` other than NEVER is given, and to HUMAN if not. Takes effect on joining; ignored for a present participant.',
+        'Kind of actor. Defaults to the kind of the credential if `actor` is the actor of the credential; otherwise to '
+        + 'AGENT if `agent` or a `respond` other than NEVER is given, and to HUMAN if neither is. Takes effect on '
+        + 'joining; ignored for a present participant.',
     }),
     displayName: t.string({
       description: 'Name for display, at most 200 characters. Omit to keep the name of an existing participant.',
@@ -175,9 +176,7 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
     }),
     metadata: t.field({
       type: 'JSON',
-      description:
-        `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
-        + `${JSON_DEPTH} deep. Omit to keep the metadata of an existing participant.`,
+      description: `${METADATA} Omit to keep the metadata of an existing participant.`,
     }),
     respond: t.field({
       type: RespondEnum,

@@ -6,13 +6,17 @@ import { builder } from './builder.ts'
 builder.objectType('Provider', {
   description: 'Chat provider that the operator configured. Its URL and its key are not readable.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Name by which callers choose the provider. Unique on the server.' }),
-    defaultModel: t.exposeString('defaultModel', { description: 'Model of the calls that name no model.' }),
+    name: t.exposeString('name', { description: 'Name by which clients select the provider. Unique on the server.' }),
+    defaultModel: t.exposeString('defaultModel', {
+      description: "Model of runs for which neither the client nor the agent's settings name a model.",
+    }),
     models: t.exposeStringList('models', {
       nullable: true,
-      description: 'Models that calls may name, `defaultModel` included. Null if calls may name any model.',
+      description: 'Models that runs may use. Null for any model.',
     }),
-    supportsTools: t.exposeBoolean('supportsTools', { description: 'Whether calls may offer tools to the model.' }),
+    supportsTools: t.exposeBoolean('supportsTools', {
+      description: 'Whether the provider passes tools to its models.',
+    }),
   }),
 })
 

@@ -5,6 +5,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Page } from '../domain/page.ts'
 import { onReplica } from '../domain/replica.ts'
+import type { TurnJsonPage } from '../domain/turn/history.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { OperationLimits } from './limits/limits.ts'
@@ -24,8 +25,8 @@ export type RequestContext = {
   /** Owner of the presence states set over the socket, which end when the socket closes. Null over HTTP. */
   holder: PresenceHolder | null
   loaders: Loaders
-  /** Pages of turns that were read with their conversation, by id and arguments. */
-  turnsAhead?: Map<string, Page<Turn>>
+  /** Pages of turns that were read with their conversation, by id, arguments and template. */
+  turnsAhead?: Map<string, Page<Turn> | TurnJsonPage>
   /**
    * Counts and limits the work of the operation. Every read that may return a large amount of data uses `work.read`.
    */

@@ -1,6 +1,6 @@
 // The mutations that start, continue and cancel runs of agents.
 
-import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/build.ts'
+import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/options.ts'
 import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { MAX_ACTIVE_RUNS } from '../domain/run/active-runs.ts'
 import { cancelRun } from '../domain/run/cancel.ts'
@@ -50,7 +50,9 @@ const RunContextInput = builder.inputType('RunContextInput', {
       description: 'Includes only turns written or changed after this journal entry. Defaults to null, for all.',
     }),
     query: t.string({
-      description: `Query for \`semanticRecall\`, at most ${number(MAX_QUERY)} characters. Defaults to the text of the newest turn.`,
+      description:
+        `Query for \`semanticRecall\`, which it requires; 1 to ${number(MAX_QUERY)} characters. Defaults to the text of `
+        + 'the newest turn.',
     }),
     strategy: t.field({ type: ContextStrategyEnum, description: 'Sections of the context. Defaults to HYBRID.' }),
   }),

@@ -1,6 +1,12 @@
 // Streaming turns: the mutations that open a turn, append deltas, and commit or abort it.
 
-import { abortTurn, appendDelta, commitTurn, type DeltaReceipt } from '../domain/streaming-turn/stream.ts'
+import {
+  abortTurn,
+  appendDelta,
+  commitTurn,
+  MAX_ABORT_REASON,
+  type DeltaReceipt,
+} from '../domain/streaming-turn/stream.ts'
 import { openTurn } from '../domain/turn/append.ts'
 import { MAX_PARTS } from '../domain/turn/content.ts'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -152,7 +158,9 @@ const AbortTurnInput = builder.inputType('AbortTurnInput', {
   fields: (t) => ({
     turnId: t.id({ required: true, description: 'Id of the open turn.' }),
     writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
-    reason: t.string({ description: 'Stored as `abortReason` of the turn; at most 1,000 characters.' }),
+    reason: t.string({
+      description: `Stored as \`abortReason\` of the turn; at most ${MAX_ABORT_REASON.toLocaleString('en-US')} characters.`,
+    }),
     ...asField(t),
   }),
 })

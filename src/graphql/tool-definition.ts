@@ -22,7 +22,7 @@ export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
     schema: t.field({
       type: 'JSON',
       description:
-        `JSON Schema of the arguments: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep. `
+        `JSON Schema of the arguments: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} levels deep. `
         + 'Defaults to null, for any arguments.',
     }),
     requiresApproval: t.boolean({

@@ -2,13 +2,15 @@
 // turns is the most frequent read, so most fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
-import { DEFAULT_PAGE_SIZE, NO_PAGE } from '../domain/page.ts'
+import { DEFAULT_PAGE_SIZE, NO_PAGE, type Page } from '../domain/page.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
-import { loadConversationOf, loadPageOfTurns } from './loaders.ts'
+import { loadConversationOf } from './loaders.ts'
 import { Node } from './node.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
+import { turnsTemplate } from './turn-json.ts'
+import { loadPageOfTurns } from './turn-pages.ts'
 
 export const RoleEnum = builder.enumType('Role', {
   description: 'Message role of a turn, as in the APIs of model providers. The author of the turn is its `actor`.',
@@ -216,7 +218,8 @@ builder.objectField('Conversation', 'turns', (t) =>
         description: 'Whether to list superseded versions, too. Defaults to false.',
       }),
     },
-    resolve: (conversation, args, context) => loadPageOfTurns(context, conversation.id, args),
+    resolve: (conversation, args, context, info) =>
+      loadPageOfTurns(context, conversation.id, args, turnsTemplate(info)) as Promise<Page<Turn>>,
   }),
 )
 

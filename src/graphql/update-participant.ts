@@ -1,6 +1,5 @@
 // The metadata of participants, and the mutation that updates participants.
 
-import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { updateParticipant } from '../domain/update-participant.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { AgentInput, RespondEnum } from './agent.ts'
@@ -8,6 +7,7 @@ import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadParticipantDetails } from './loaders.ts'
+import { METADATA_PATCH, REPLACED_METADATA } from './metadata.ts'
 import { HistoryVisibilityEnum, participantPayload } from './participant.ts'
 import { orErrors } from './result.ts'
 import { SHAREABLE } from './sharing.ts'
@@ -38,19 +38,8 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
         'Whether the participant may manage the conversation as its owner does. True only for a present participant. '
         + 'Must not be null.',
     }),
-    metadata: t.field({
-      type: 'JSON',
-      description:
-        `Replaces the metadata as a whole: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
-        + `${JSON_DEPTH} deep. Null clears it.`,
-    }),
-    metadataPatch: t.field({
-      type: 'JSON',
-      description:
-        'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any '
-        + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
-        + '`metadata`. Defaults to null, for no change.',
-    }),
+    metadata: t.field({ type: 'JSON', description: `${REPLACED_METADATA} Null clears it.` }),
+    metadataPatch: t.field({ type: 'JSON', description: METADATA_PATCH }),
     respond: t.field({
       type: RespondEnum,
       description:

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql'
 import { counters } from '../counters.ts'
 import type { ConversationEvent } from '../domain/event/event.ts'
+import { stringify } from '../json-text.ts'
 import type { Identity } from './auth/authenticator.ts'
 import { refusalOfStream, resultWithoutHttp, withoutHttp, type StreamRefusal } from './failures.ts'
 import { EVENT_STREAM } from './frame.ts'
@@ -133,7 +134,7 @@ const createStream = (identity: Identity, response: ServerResponse): Stream => (
 })
 
 function send({ outbox }: Stream, result: ExecutionResult): void {
-  const bytes = Buffer.from(JSON.stringify(resultWithoutHttp(result)))
+  const bytes = Buffer.from(stringify(resultWithoutHttp(result)))
   outbox.add(WITHOUT_ID, { bytes, ready: null, estimate: bytes.length })
 }
 

@@ -9,8 +9,11 @@ import type { Refusal } from './refuse.ts'
 
 type GuardConfig = { host: string; allowedOrigins: readonly string[] }
 
-/** `origin` is the value to add to ALLOWED_ORIGINS to accept the request; null if no setting accepts it. */
-export type Rejection = Refusal & { origin: string | null }
+/**
+ * The refusal of a request because of its Host or Origin. `origin` is the value to add to ALLOWED_ORIGINS to accept the
+ * request; null if no setting accepts it.
+ */
+export type OriginRefusal = Refusal & { origin: string | null }
 
 /** Returns the host name of a Host header, without port and brackets; null if there is none. */
 function hostName(header: string | undefined): string | null {
@@ -21,17 +24,20 @@ function hostName(header: string | undefined): string | null {
 /** Whether ALLOWED_ORIGINS may contain the text. It may not contain 'null', which many unrelated pages send. */
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).host !== '' && !/[,\s]/.test(text)
 
-function rejection(code: string, subject: string, origin: string | null, hint: string): Rejection {
+function refusalOf(code: string, subject: string, origin: string | null, hint: string): OriginRefusal {
   const nextStep = origin === null ? hint : 'Add its origin to ALLOWED_ORIGINS.'
   return { status: 403, code, message: `${subject} is not allowed. ${nextStep}`, origin }
 }
 
 /**
- * Returns the rejection of a request by its Host and Origin; null if both are accepted. Any IP address is accepted as
- * Host, because DNS rebinding needs a name. A name must be localhost, a subdomain of it, the setting HOST, or the host
- * of an allowed origin.
+ * Returns the refusal of a request because of its Host or Origin; null if both are accepted. Any IP address is accepted
+ * as Host, because DNS rebinding needs a name. A name must be localhost, a subdomain of it, the setting HOST, or the
+ * host of an allowed origin.
  */
-export function rejectionOf(headers: IncomingHttpHeaders, { host, allowedOrigins }: GuardConfig): Rejection | null {
+export function originRefusal(
+  headers: IncomingHttpHeaders,
+  { host, allowedOrigins }: GuardConfig,
+): OriginRefusal | null {
   const name = hostName(headers.host)
   const isAllowed =
     name !== null
@@ -43,14 +49,14 @@ export function rejectionOf(headers: IncomingHttpHeaders, { host, allowedOrigins
   if (!isAllowed) {
     const own = name === null ? null : `http://${headers.host}`
     const subject = `Host ${JSON.stringify(headers.host ?? '')}`
-    return rejection('HOST_NOT_ALLOWED', subject, own, 'Send the name or address of the server.')
+    return refusalOf('HOST_NOT_ALLOWED', subject, own, 'Send the name or address of the server.')
   }
   const { origin } = headers
   if (origin === undefined || allowedOrigins.includes(origin)) return null
   if (origin === `http://${headers.host}` || origin === `https://${headers.host}`) return null
   const subject = `Origin ${JSON.stringify(origin)}`
   const hint = 'Serve the page from a web server, because a page from a file has no origin.'
-  return rejection('ORIGIN_NOT_ALLOWED', subject, isOrigin(origin) ? origin : null, hint)
+  return refusalOf('ORIGIN_NOT_ALLOWED', subject, isOrigin(origin) ? origin : null, hint)
 }
 
 /** Content types that browsers send to other origins without a preflight. */
@@ -60,7 +66,7 @@ const PREFLIGHTED = [ACTOR, TENANT, 'apollo-require-preflight']
 
 /**
  * Returns the refusal of a request that a page of another origin could have sent without a preflight; null for any
- * other request. `rejectionOf` has already checked the header Origin. Browsers set Origin and Sec-Fetch-Site; a page
+ * other request. `originRefusal` has already checked the header Origin. Browsers set Origin and Sec-Fetch-Site; a page
  * cannot. The header Authorization is accepted only with a bearer token, because browsers send other credentials, such
  * as a stored password, automatically.
  */
@@ -77,13 +83,13 @@ export function forgeryRefusal(headers: IncomingHttpHeaders): Refusal | null {
   return { status: 403, code: 'CSRF_HEADER_REQUIRED', message }
 }
 
-/** Maximum number of different rejections that are logged. */
+/** Maximum number of different refusals that are logged. */
 const MAX_LOGGED = 100
 
 type Log = { warn(details: object, message: string): void }
 
-/** Returns a function that logs each rejected origin or host once, with the setting that would accept it. */
-export function createRejectionLog(log: Log, { allowedOrigins }: GuardConfig): (rejection: Rejection) => void {
+/** Returns a function that logs each refused origin or host once, with the setting that would accept it. */
+export function createRefusalLog(log: Log, { allowedOrigins }: GuardConfig): (refusal: OriginRefusal) => void {
   const logged = new Set<string>()
   return ({ origin, message }) => {
     const key = origin ?? message

@@ -1,5 +1,5 @@
 // The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), GraphiQL, /health and /ready.
-// An unexpected error on any path becomes a masked JSON response.
+// Unexpected errors on every path are masked.
 
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +14,7 @@ import { namesOfRequest } from './auth/names.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createEventStreams } from './event-stream.ts'
 import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
-import { createRejectionLog, forgeryRefusal, rejectionOf, type Rejection } from './guard.ts'
+import { createRefusalLog, forgeryRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
 import { asksForStream, mediaRefusal } from './media-types.ts'
@@ -33,8 +33,8 @@ export type Server = {
   /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
-   * Stops accepting connections, waits for running requests, closes WebSockets with 1001, and ends event streams, so
-   * that clients reconnect to another process. Resolves when all connections are closed, within SHUTDOWN_SECONDS.
+   * Stops accepting connections, closes WebSockets with 1001 and ends event streams, so that clients reconnect to
+   * another process. Running requests continue. Resolves when all connections are closed, within SHUTDOWN_SECONDS.
    */
   close(): Promise<void>
 }
@@ -58,12 +58,15 @@ type Services = {
   answer(request: IncomingMessage, response: ServerResponse, identity: Identity, leave: () => void): void
   /** Passes a CORS preflight to yoga, which answers it. A preflight never authenticates. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void
-  /** Logs a rejected request. */
-  logRejection(rejection: Rejection): void
+  /** Logs a request that was refused because of its Host or Origin. */
+  logRefusal(refusal: OriginRefusal): void
   isDraining(): boolean
 }
 
-/** Returns the identity of a request for /graphql, or the refusal of the request by its method or headers. */
+/**
+ * Returns the identity of the client that requests /graphql, or a refusal if the method, the headers or the names in
+ * the URL are not accepted.
+ */
 function identify(
   authenticator: Authenticator,
   { method, headers, url }: IncomingMessage,
@@ -100,10 +103,10 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   request.url = url
   if (host !== null) request.headers.host = host
   if (path === '/health' || path === '/ready') return health.answer(response, path, services.isDraining())
-  const rejection = rejectionOf(request.headers, config)
-  if (rejection) {
-    services.logRejection(rejection)
-    return refuse(response, rejection)
+  const refusal = originRefusal(request.headers, config)
+  if (refusal) {
+    services.logRefusal(refusal)
+    return refuse(response, refusal)
   }
   allowReading(request, response, config)
   if (config.graphiql && (path.startsWith(GRAPHIQL_PATH) || (path === '/graphql' && asksForGraphiQL(request)))) {
@@ -117,7 +120,7 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   const found = identify(services.authenticator, request)
   const identity = found instanceof Promise ? await found : found
   if ('status' in identity) return refuse(response, identity)
-  // `leave` runs when the response is closed. If that has already happened, the operation would be counted for ever.
+  // A closed response emits no further "close" event, so the operation might be counted forever.
   if (response.destroyed) return
   const leave = services.admission.enter(identity.viewer.tenant)
   if (!leave) return refuseOverloaded(response)
@@ -163,7 +166,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
         .then((isAnswered) => (isAnswered ? undefined : yoga(request, response, { viewer })))
         .catch(fail(response))
     },
-    logRejection: createRejectionLog(deps.log, config),
+    logRefusal: createRefusalLog(deps.log, config),
   }
 
   const http = createHttpServer(
@@ -188,7 +191,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     mask,
     authenticator,
     admission,
-    logRejection: services.logRejection,
+    logRefusal: services.logRefusal,
   })
 
   return {

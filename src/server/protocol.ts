@@ -4,6 +4,7 @@
 
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { CloseCode, MessageType, parseMessage, type SubscribePayload } from 'graphql-ws'
+import { stringify } from '../json-text.ts'
 import { resultWithoutHttp, withoutHttp } from './failures.ts'
 import { isIterable, isRefused, type Outcome } from './operation.ts'
 
@@ -75,14 +76,14 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
 
   /** Sends a message of the operation, unless it has ended. */
   async function answer(operation: Running, type: MessageType, payload: unknown): Promise<void> {
-    if (operation.isLive) await send(JSON.stringify({ id: operation.id, type, payload }))
+    if (operation.isLive) await send(stringify({ id: operation.id, type, payload }))
   }
 
   /** Ends the operation and sends its last message. After receiving this message, the client may reuse the id. */
   async function finish(operation: Running, type: MessageType, payload?: unknown): Promise<void> {
     if (!operation.isLive) return
     end(operation)
-    await send(JSON.stringify({ id: operation.id, type, payload }))
+    await send(stringify({ id: operation.id, type, payload }))
   }
 
   async function answerAll(operation: Running, results: AsyncIterable<ExecutionResult>): Promise<void> {

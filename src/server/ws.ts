@@ -14,7 +14,7 @@ import type { Authenticator, Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders, tokenOfParameters } from './auth/bearer.ts'
 import { lowerCaseKeys, namesOfConnection } from './auth/names.ts'
 import { OTHER_PRINCIPAL } from './auth/refusals.ts'
-import { rejectionOf, type Rejection } from './guard.ts'
+import { originRefusal, type OriginRefusal } from './guard.ts'
 import { prepareOperation, type OperationServices, type Outcome } from './operation.ts'
 import type { Acceptance, Operation } from './protocol.ts'
 import { BUSY, OVERLOADED, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './refuse.ts'
@@ -28,13 +28,13 @@ const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 type Services = OperationServices & {
   authenticator: Authenticator
   admission: Admission
-  /** Logs a rejected upgrade. */
-  logRejection(rejection: Rejection): void
+  /** Logs an upgrade that was refused because of its Host or Origin. */
+  logRefusal(refusal: OriginRefusal): void
 }
 
 /** Accepts WebSockets on /graphql of the server. `close` refuses new sockets, and resolves when all are closed. */
 export function attachWebSockets(http: Server, services: Services): { close(): Promise<void> } {
-  const { config, deps, logRejection } = services
+  const { config, deps, logRefusal } = services
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: config.limits.frameBytes,
@@ -50,9 +50,9 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
     const target = targetOf(request.url)
     if (target?.path !== '/graphql') return UNKNOWN_PATH
     const headers = target.host === null ? request.headers : { ...request.headers, host: target.host }
-    const rejection = rejectionOf(headers, config)
-    if (rejection) logRejection(rejection)
-    return rejection
+    const refusal = originRefusal(headers, config)
+    if (refusal) logRefusal(refusal)
+    return refusal
   }
 
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

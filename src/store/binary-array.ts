@@ -1,14 +1,20 @@
-// Encodes arrays in Postgres' binary format, in which pg sends a Buffer (array_recv in src/backend/utils/adt/arrayfuncs.c
-// of Postgres). In steps, so that long arrays do not block the event loop. Binary texts need no escaping.
+// Encodes and decodes arrays in Postgres' binary format (array_recv and array_send in
+// src/backend/utils/adt/arrayfuncs.c of Postgres). pg sends a Buffer in this format. Encodes in steps, so that long
+// arrays do not block the event loop. Binary texts need no escaping.
 
 /** Ids of the types of elements. */
 const TYPES = { integer: 23, text: 25, jsonb: 3802 } as const
 /** Bytes before the elements of an array that is not empty: dimensions, flags, type, length and lower bound. */
 const HEADER_BYTES = 20
+/** Bytes of an empty array: dimensions, flags and type. */
+const EMPTY_BYTES = 12
+/** Offset of the length in the header. */
+const LENGTH_AT = 12
+/** Bytes of an element's size, which precedes the element. */
 const SIZE_BYTES = 4
 /** The first byte of a jsonb value. */
 const JSONB_VERSION = 1
-/** Approximate number of bytes that one step writes. */
+/** Number of bytes after which an encoder yields. */
 const STEP_BYTES = 64 * 1024
 
 /** Returns a buffer for an array of this length, with its header. The elements follow at HEADER_BYTES. */
@@ -50,7 +56,7 @@ export function* binaryTexts(
   return buffer as Buffer<ArrayBuffer>
 }
 
-/** Encodes the integers of all lists as one array. There must be at least one. */
+/** Encodes the integers of all lists as one array. There must be at least one. Yields only between lists. */
 export function* binaryIntegers(lists: readonly (readonly number[])[]): Generator<void, Buffer<ArrayBuffer>> {
   const length = lists.reduce((sum, list) => sum + list.length, 0)
   const buffer = allocate('integer', length, false, length * SIZE_BYTES)
@@ -65,4 +71,26 @@ export function* binaryIntegers(lists: readonly (readonly number[])[]): Generato
     yield
   }
   return buffer as Buffer<ArrayBuffer>
+}
+
+/** Returns the number of elements of the array at the offset `at`. */
+export const lengthAt = (arrays: Buffer, at: number): number =>
+  arrays.readInt32BE(at) === 0 ? 0 : arrays.readInt32BE(at + LENGTH_AT)
+
+/** Returns the size of an array of this length whose elements have `bytes` bytes each. */
+export const sizeOfArray = (length: number, bytes: number): number =>
+  length === 0 ? EMPTY_BYTES : HEADER_BYTES + length * (SIZE_BYTES + bytes)
+
+/** Returns the offset of an element in an array whose elements have `bytes` bytes each. */
+export const offsetOf = (index: number, bytes: number): number =>
+  HEADER_BYTES + index * (SIZE_BYTES + bytes) + SIZE_BYTES
+
+/** The origin of Postgres' timestamps, which are in microseconds. */
+const EPOCH_MS = Date.UTC(2000, 0, 1)
+
+/** Returns an element of an array of timestamps, in milliseconds since 1970. */
+export function timeAt(times: Buffer, index: number): number {
+  const at = offsetOf(index, 8)
+  const micros = times.readInt32BE(at) * 2 ** 32 + times.readUInt32BE(at + 4)
+  return EPOCH_MS + Math.round(micros / 1000)
 }

@@ -12,6 +12,12 @@ export const readOf = <Row, T>(statement: UnscopedStatement, toResult: (rows: Ro
   toResult,
 })
 
+/** Returns the read with another result. */
+export const mapRead = <T, U>({ statement, toResult }: Read<T>, convert: (result: T) => U): Read<U> => ({
+  statement,
+  toResult: (rows) => convert(toResult(rows)),
+})
+
 type ResultOf<R> = R extends Read<infer T> ? T : null
 
 /** Runs the reads in one round trip and transaction. Returns their results in order; null for a read that is null. */

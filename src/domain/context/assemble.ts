@@ -241,7 +241,7 @@ async function fitSummaries(
   { summaries, tooLong }: ContextMaterial,
   space: Size,
 ): Promise<{ messages: MeasuredMessage[]; omitted: ContextItem[] }> {
-  const toMessage = (summary: CoveringSummary) => measureMessage(tokens, summaryMessage(summary))
+  const toMessage = async (summary: CoveringSummary) => measureMessage(tokens, summaryMessage(summary))
   const { taken, omitted } = newestThatFit(await Promise.all(summaries.map(toMessage)), space)
   const all = [...(await Promise.all(tooLong.map(toMessage))), ...omitted]
   const reason = 'no space for summaries of the oldest turns'
@@ -265,9 +265,16 @@ function toContext(
   omitted: ContextItem[],
 ): Context {
   const measured = [...prefix, ...recalled, ...newest]
-  const messages = measured.map(({ size, ...message }) => ({
-    ...message,
-    content: contentOf(message.parts),
+  const messages = measured.map(({ kind, role, name, labelled, parts, position, sourceIds, reason, size }) => ({
+    kind,
+    role,
+    name,
+    labelled,
+    parts,
+    position,
+    sourceIds,
+    reason,
+    content: contentOf(parts),
     tokenCount: tokensOf(size),
   }))
   const total = (some: readonly MeasuredMessage[]) =>

@@ -3,9 +3,10 @@
 
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
-import { between, count, id, name, parse, share, text } from '../input.ts'
+import { between, id, name, parse } from '../input.ts'
 import { MAX_QUERY, recall, type RecallInput, type RecallOptions } from '../recall/recall.ts'
 import { beyondConversations } from '../rights-text.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -16,19 +17,9 @@ import type { ContextDeps } from './deps.ts'
 import { readMaterial } from './material.ts'
 import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
+import { contextOptions, MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS, NEEDS_RECALL } from './options.ts'
 import type { RecalledTurn } from './quote.ts'
 
-const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
-
-/** Maximum `tokenBudget`, in tokens. */
-export const MAX_TOKENS = 2_000_000
-/**
- * Maximum and default of `recentTurns`. A window that is trimmed in steps has up to twice as many turns. The maximum
- * limits the work for a large budget and short turns.
- */
-export const MAX_RECENT_TURNS = 2_500
-/** Maximum number of hits that one recall requests, and maximum of `semanticRecall.k`. */
-export const MAX_HITS = 100
 /**
  * Number of hits requested in addition to `k`, because some hits may be in the context already. If all requested hits
  * are found but fewer than `k` are new, the search is repeated with a greater `k`.
@@ -37,34 +28,19 @@ const SPARE_HITS = 5
 
 const buildContextInput = z
   .object({
+    ...contextOptions,
     conversationId: id('conversation'),
     tokenBudget: between(1, MAX_TOKENS),
-    recentTurns: between(0, MAX_RECENT_TURNS).nullish(),
-    semanticRecall: z
-      .object({
-        k: between(1, MAX_HITS).nullish(),
-        threshold: share.nullish(),
-        scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
-      })
-      .nullish(),
-    includeFacts: z.boolean().nullish(),
-    includeProfile: z.boolean().nullish(),
     filterParticipants: z
       .array(name)
       .min(1, 'must name at least one participant; omit it to include all')
       .max(1000)
       .nullish(),
     as: name.nullish(),
-    sinceSeq: count.nullish(),
-    query: text(MAX_QUERY).min(1, 'must not be empty').nullish(),
-    strategy: z.enum(STRATEGIES).nullish(),
     maxMessages: between(1, 1_000_000).nullish(),
     maxChars: between(1, 100_000_000).nullish(),
   })
-  .refine(({ query, semanticRecall }) => query == null || semanticRecall != null, {
-    path: ['query'],
-    message: 'requires semanticRecall, which searches for this query',
-  })
+  .refine(...NEEDS_RECALL)
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
@@ -115,11 +91,7 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
     return hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
   }
 
-  // With a given query, the search can run while the material is read.
-  const firstHits = given.query?.trim() ? search(given.query, wanted + SPARE_HITS, {}) : null
-  // If building fails before the hits are used, that error is reported and the error of the search is ignored.
-  firstHits?.catch(() => {})
-  const material = await readMaterial(deps, viewer, {
+  const reading = readMaterial(deps, viewer, {
     conversationId,
     as: given.as ?? null,
     tokenBudget: given.tokenBudget,
@@ -136,6 +108,14 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
   })
+  // With a given query, the search runs while the database reads the material. The search uses the processor, so it
+  // starts when the statements have been sent.
+  const firstHits = given.query?.trim()
+    ? yieldToEventLoop().then(() => search(given.query!, wanted + SPARE_HITS, {}))
+    : null
+  // If building fails before the hits are used, that error is reported and the error of the search is ignored.
+  firstHits?.catch(() => {})
+  const material = await reading
 
   async function find(newest: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
     const query = given.query ?? newest?.text.slice(0, MAX_QUERY).toWellFormed()

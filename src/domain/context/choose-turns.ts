@@ -14,7 +14,7 @@ import {
 } from './measure.ts'
 import { windowStart } from './window.ts'
 
-/** The turns that fit, and those that do not. */
+/** The chosen turns and the omitted ones. */
 type Choice = { taken: KeptTurn[]; omitted: KeptTurn[] }
 type ChosenKeptTurns = Choice & { instructions: Choice }
 
@@ -23,7 +23,7 @@ const NO_SPACE = {
   PINNED: 'no space for older pinned turns',
   RECENT: 'no space for older turns that no summary covers',
 }
-const NO_SPACE_FOR_INSTRUCTIONS = `instructions take at most ${INSTRUCTION_SHARE * 100} % of the space, oldest first`
+const NO_SPACE_FOR_INSTRUCTIONS = `instructions take at most ${INSTRUCTION_SHARE * 100} % of the space; the oldest are included first`
 
 /**
  * Chooses the instructions that fit. Takes the oldest first and skips each that does not fit, so that a later
@@ -63,9 +63,14 @@ type RecentTurns = {
 export type ChosenTurns = {
   /** Kept turns before the window, by position. */
   before: KeptTurn[]
-  /** The window without the newest turn, by position. Chosen kept turns in it are `KeptTurn`s. */
+  /**
+   * The turns of the window, by position, without the newest turn and its tool call and results. Chosen kept turns in
+   * it are `KeptTurn`s.
+   */
   window: MeasuredMessage[]
-  /** The size of the window, including the newest turn and excluding chosen kept turns. */
+  /**
+   * The size of the window, including the newest turn and its tool call and results, and excluding chosen kept turns.
+   */
   size: Size
   /** Manifest items for omitted turns. */
   omitted: ContextItem[]
@@ -126,20 +131,20 @@ export function chooseTurns(
 }
 
 /**
- * Returns, for each index, the size of a window that starts at that index, including the newest turn. Turns for which
- * `isCounted` is true, and results of calls that are not in the list, add nothing.
+ * Returns, for each index, the size of a window that starts at that index, including the newest turn and its tool call
+ * and results. Turns for which `isExcluded` is true, and results of calls that are not in the list, add nothing.
  */
 function sizesFrom(
   { turns, newest, groupOf, isOrphanResult }: MeasuredTurns,
-  isCounted: (index: number) => boolean,
+  isExcluded: (index: number) => boolean,
 ): Size[] {
   const isNewest = new Set(newest)
   const sizes: Size[] = new Array(turns.length + 1).fill(sizesOf(newest.map((index) => turns[index]!)))
   for (let index = turns.length - 1; index >= 0; index--) {
     const group = groupOf(index)
-    const addsNothing = isNewest.has(index) || isCounted(index) || isOrphanResult(index) || group[0] !== index
+    const addsNothing = isNewest.has(index) || isExcluded(index) || isOrphanResult(index) || group[0] !== index
     const after = sizes[index + 1]!
-    sizes[index] = addsNothing ? after : plus(after, sizesOf(group.map((member) => turns[member]!)))
+    sizes[index] = addsNothing ? after : group.reduce((size, member) => plus(size, turns[member]!.size), after)
   }
   return sizes
 }
@@ -161,9 +166,9 @@ function olderItems(
   if (older.length === 0 && complete) return []
   const why =
     recentTurns !== null && taken >= recentTurns
-      ? `older than the recent turns (at least ${recentTurns})`
+      ? `older than the recent turns (recentTurns: ${recentTurns})`
       : 'no space for older turns'
-  return [omittedItem('RECENT', older, complete ? why : `${why}; older turns were not read`)]
+  return [omittedItem('RECENT', older, complete ? why : `${why}; some older turns were not read`)]
 }
 
 const orphanItems = (orphans: readonly MeasuredMessage[]): ContextItem[] =>

@@ -2,5 +2,6 @@
 
 import type { RecallDeps } from '../recall/deps.ts'
 import type { SizeCache } from './size-cache.ts'
+import type { TurnGuesses } from './turn-guesses.ts'
 
-export type ContextDeps = RecallDeps & { sizes: SizeCache }
+export type ContextDeps = RecallDeps & { sizes: SizeCache; turnGuesses: TurnGuesses }

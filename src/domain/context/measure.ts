@@ -21,11 +21,15 @@ export type Tokens = Pick<TokenCounter, 'count'> & { sizes?: SizeCache }
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Returns the message with its size. @param unanswered see piecesOf */
-export async function measureMessage(tokens: Tokens, message: Message, unanswered = NONE): Promise<MeasuredMessage> {
+/** Returns the message with its size; a promise if the size is not cached. @param unanswered see piecesOf */
+export function measureMessage(
+  tokens: Tokens,
+  message: Message,
+  unanswered = NONE,
+): MeasuredMessage | Promise<MeasuredMessage> {
   const measure = () => sizeOf(tokens, message, unanswered)
-  const size = await (tokens.sizes ? tokens.sizes(message, unanswered, measure) : measure())
-  return { ...message, size }
+  const size = tokens.sizes ? tokens.sizes(message, unanswered, measure) : measure()
+  return size instanceof Promise ? size.then((measured) => ({ ...message, size: measured })) : { ...message, size }
 }
 
 export const sizesOf = (measured: readonly MeasuredMessage[]) => sum(measured.map(({ size }) => size))
@@ -120,14 +124,12 @@ export async function measureTurns(
         ? 'the newest turn'
         : 'belongs to the newest turn: a tool call and its results'
       : 'one of the recent turns'
-    turns.push(
-      await measureMessage(
-        tokens,
-        { kind: 'RECENT', reason, ...(isAlone(index) ? asText(turn) : rendered[index]!) },
-        isAlone(index) ? undefined : unanswered.get(index),
-      ),
-    )
-    await yieldIfDue()
+    const message = { kind: 'RECENT' as const, reason, ...(isAlone(index) ? asText(turn) : rendered[index]!) }
+    const measured = measureMessage(tokens, message, isAlone(index) ? undefined : unanswered.get(index))
+    // Awaiting values that are no promises would take longer than reading the cached sizes.
+    turns.push(measured instanceof Promise ? await measured : measured)
+    const due = yieldIfDue()
+    if (due) await due
   }
   const keptTurns: KeptTurn[] = []
   for (const turn of kept) {

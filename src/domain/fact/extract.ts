@@ -244,7 +244,7 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
  * which defaults to the newest. `hasMore` is true if unread turns are left; a repeated call continues with them. The
  * result includes facts and duplicates only from turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
+ * @throws NotAllowed if the conversation is MEMBERS and the viewer has left it, or if rights.ts denies the call
  * @throws ProviderFailed if the extractor fails. Facts of earlier batches stay stored.
  */
 export async function extractFacts(deps: FactDeps, caller: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {

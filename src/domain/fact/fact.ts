@@ -40,12 +40,15 @@ export async function getFacts(
 /** Schema of a text to filter by, which is normalised like the stored texts. */
 const filterText = (part: 'subject' | 'predicate') => text(MAX_LENGTHS[part]).transform(normaliseText).nullish()
 
+/** Maximum length of the text to search facts for, in characters. */
+export const MAX_SEARCH = 200
+
 const factFilter = z.object({
   userId: name.nullish(),
   conversationId: id('conversation').nullish(),
   subject: filterText('subject'),
   predicate: filterText('predicate'),
-  text: text(200).nullish(),
+  text: text(MAX_SEARCH).nullish(),
   observedAfter: time.nullish(),
   observedBefore: time.nullish(),
   minConfidence: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),

@@ -21,27 +21,34 @@ export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): 
   const waiting = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
+  let isStopped = false
 
   async function write(): Promise<void> {
     const ids = [...waiting]
     waiting.clear()
     if (ids.length === 0) return
-    await markRecalled(db, ids).catch((err: unknown) =>
-      log.error({ err, facts: ids.length }, 'could not mark facts as recalled'),
-    )
+    try {
+      // Facts that another transaction has locked, for example while it stores their vectors, are marked later.
+      add(await markRecalled(db, ids))
+    } catch (err) {
+      log.error({ err, facts: ids.length }, 'could not mark facts as recalled')
+    }
+  }
+
+  function add(ids: Iterable<string>): void {
+    for (const id of ids) if (waiting.size < MAX_WAITING) waiting.add(id)
+    if (waiting.size === 0 || timer || isStopped) return
+    timer = setTimeout(() => {
+      timer = null
+      writing = writing.then(write)
+    }, GATHER_MS)
+    timer.unref()
   }
 
   return {
-    add(ids) {
-      for (const id of ids) if (waiting.size < MAX_WAITING) waiting.add(id)
-      if (waiting.size === 0 || timer) return
-      timer = setTimeout(() => {
-        timer = null
-        writing = writing.then(write)
-      }, GATHER_MS)
-      timer.unref()
-    },
+    add,
     async stop() {
+      isStopped = true
       if (timer) clearTimeout(timer)
       await (writing = writing.then(write))
     },

@@ -26,16 +26,16 @@ import { subjectFor } from './user.ts'
 import { membersOf } from './visibility-set.ts'
 import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 
-/** Default number of facts compared per set (setOf). */
+/** Default of `n`, the maximum number of facts compared per set (setOf). */
 export const DEFAULT_FACTS = 50
-/** Maximum number of facts compared per set. */
+/** Upper limit of `n`. */
 export const MAX_FACTS = 500
 /** Maximum number of attempts if facts change while they are compared. The last attempt skips the changed facts. */
 const ATTEMPTS = 5
 
 /** Result of a reconciliation. */
 export type Reconciliation = {
-  /** Number of facts left unchanged. */
+  /** Number of compared facts that are neither duplicates nor contradicted. */
   kept: number
   /** Number of new facts that replace duplicates. */
   merged: number
@@ -48,7 +48,7 @@ type PlannedSet = { facts: FactRow[]; plan: ReconciliationPlan }
 
 /**
  * Returns the key of a fact's set: the facts about one user, or about no user in one conversation, with equal
- * visibility. Only facts of one set are compared.
+ * visibility. Each fact is compared only with facts of its set.
  */
 const setOf = ({ userId, conversationId, visibility }: FactRow) => `${userId ?? conversationId} ${visibility}`
 
@@ -79,7 +79,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
     scope.tenant,
     rows.map((row) => row.id),
   )
-  // Facts outside a MEMBERS conversation must not be compared by display names that only that conversation shows.
+  // Display names that only a MEMBERS conversation shows must not affect the comparison of facts outside it.
   const namesIn = new Map<string | null, Map<string, string[]>>()
   for (const members of new Set(rows.map(({ visibility }) => membersOf(visibility)))) {
     namesIn.set(members, await readNames(deps.db, scope.tenant, users, members))
@@ -100,7 +100,10 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
   return planned
 }
 
-/** Writes the plan of one set and returns the changed facts. The facts to supersede must be locked and active. */
+/**
+ * Executes the plan of one set, and returns the inserted and the superseded facts. The facts to supersede must be
+ * locked and active.
+ */
 async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
@@ -229,10 +232,11 @@ const reconcileFactsInput = z
 export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
 
 /**
- * Reconciles the newest active facts that the viewer sees and that are about the user, belong to the conversation, or
- * both. `n` is the maximum number of facts per set; defaults to DEFAULT_FACTS, at most MAX_FACTS.
+ * Reconciles the newest active facts that the viewer sees: facts about the user, facts from the conversation, or, if
+ * both are given, facts that match both. `n` is the maximum number of facts per set; defaults to DEFAULT_FACTS, at most
+ * MAX_FACTS.
  * @throws InvalidInput @throws NotFound if the viewer sees no such conversation @throws ProviderFailed
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
+ * @throws NotAllowed if the conversation is MEMBERS and the viewer has left it, or if rights.ts denies the call
  */
 export async function reconcileFacts(
   deps: FactDeps,

@@ -34,6 +34,8 @@ import {
 
 /** Maximum number of facts per call of `recordFacts`. */
 export const MAX_FACTS = 1000
+/** Maximum length of the reason of a retraction, in characters. */
+export const MAX_REASON = 1000
 
 const factInput = z.object({
   ...statementShape,
@@ -217,7 +219,7 @@ async function writeCandidates(
   )
 }
 
-const retractFactInput = z.object({ factId: z.string(), reason: text(1000).nullish() })
+const retractFactInput = z.object({ factId: z.string(), reason: text(MAX_REASON).nullish() })
 export type RetractFactInput = z.input<typeof retractFactInput>
 
 /**

@@ -2,9 +2,8 @@
 
 import { z } from 'zod'
 import { MAX_INSTRUCTIONS } from '../agent-settings.ts'
-import { between, count, json, share, text } from '../input.ts'
-import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../context/build.ts'
-import { MAX_QUERY } from '../recall/recall.ts'
+import { contextOptions, MAX_TOKENS, NEEDS_RECALL } from '../context/options.ts'
+import { between, json, text } from '../input.ts'
 import { toolDefinitions } from '../tool-definition.ts'
 
 /** Maximum and default number of calls of the provider in one run. */
@@ -14,22 +13,9 @@ export const DEFAULT_TOKEN_BUDGET = 16_000
 
 const TOOL_CHOICES = ['AUTO', 'NONE', 'REQUIRED'] as const
 
-const contextOptions = z.object({
-  tokenBudget: between(1, MAX_TOKENS).nullish(),
-  recentTurns: between(0, MAX_RECENT_TURNS).nullish(),
-  semanticRecall: z
-    .object({
-      k: between(1, MAX_HITS).nullish(),
-      threshold: share.nullish(),
-      scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
-    })
-    .nullish(),
-  includeFacts: z.boolean().nullish(),
-  includeProfile: z.boolean().nullish(),
-  sinceSeq: count.nullish(),
-  query: text(MAX_QUERY).min(1, 'must not be empty').nullish(),
-  strategy: z.enum(['SIMPLE', 'SUMMARIZATION', 'HYBRID']).nullish(),
-})
+const contextInput = z
+  .object({ ...contextOptions, tokenBudget: between(1, MAX_TOKENS).nullish() })
+  .refine(...NEEDS_RECALL)
 
 /** The options that a caller may set, and that are stored with the run. */
 export const optionFields = {
@@ -38,7 +24,7 @@ export const optionFields = {
   toolChoice: z.enum(TOOL_CHOICES).nullish(),
   maxTokens: between(1, MAX_TOKENS).nullish(),
   maxRounds: between(1, ROUNDS.max).nullish(),
-  context: contextOptions.nullish(),
+  context: contextInput.nullish(),
   agentContext: json.nullish(),
 }
 const runOptions = z.object(optionFields)

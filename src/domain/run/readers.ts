@@ -25,7 +25,7 @@ async function hiddenFrom(
   return new Set([...turns, ...facts].filter(({ audience }) => !admitsAll(audience, readers)).map(({ id }) => id))
 }
 
-/** Returns the context without each message that has a source that at least one reader of the run may not see. */
+/** Removes the messages that have a source hidden from a reader of the run's answer. Returns the remaining context. */
 export async function withoutPrivate(deps: Pick<Platform, 'db'>, run: RunRow, context: Context): Promise<Context> {
   const hidden = await hiddenFrom(deps, run, context.messages)
   if (hidden.size === 0) return context

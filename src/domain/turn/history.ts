@@ -2,25 +2,39 @@
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
+import { JsonText } from '../../json-text.ts'
 import { Role } from '../../store/generated/enums.ts'
-import { readAll } from '../../store/read.ts'
+import { mapRead, readAll, readOne, type Read } from '../../store/read.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
 import {
   pageTurns,
+  turnJsonPagesRead,
   turnPagesRead,
+  type TurnJsonRead,
   type TurnPage,
   type TurnPosition,
   type TurnsRead,
 } from '../../store/sql/turn/page-turns.ts'
 import { readChangesSince } from '../../store/sql/turn/read-changes-since.ts'
+import type { TurnTemplate } from '../../store/sql/turn/turn-json.ts'
 import { authorize, withinReach } from '../authorize.ts'
 import { conversationsOf, type Conversation } from '../conversation.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
-import { DEFAULT_PAGE_SIZE, paging, slice, type Page, type PageRequest, type Paging } from '../page.ts'
+import {
+  DEFAULT_PAGE_SIZE,
+  neighbours,
+  NO_PAGE,
+  paging,
+  slice,
+  type Page,
+  type PageRequest,
+  type Paging,
+  type RenderedPage,
+} from '../page.ts'
 import type { Viewer } from '../view.ts'
-import { withTextSoFar, type Turn } from './turn.ts'
+import type { Turn } from './turn.ts'
 
 const turnFilter = z.object({
   actors: z.array(name).max(1000).nullish(),
@@ -110,20 +124,50 @@ function requestOf({ limits }: Pick<Platform, 'limits'>, conversations: number, 
   return { page, turns, sinceSeq }
 }
 
-/** Returns a page for each conversation, with the text so far of its open turns. */
-async function pagesOf(
-  deps: Platform,
+/** Like `requestOf`, but applies the filter `sinceSeq`, with a statement of its own. @throws InvalidInput */
+async function pageRequestOf(deps: Platform, viewer: Viewer, conversationIds: readonly string[], args: TurnsArgs) {
+  const { page, turns, sinceSeq } = requestOf(deps, conversationIds.length, args)
+  const readIds = withinReach(viewer, conversationIds)
+  return { page, turns: { ...turns, ...(await changedSince(deps, viewer, readIds, sinceSeq, turns.after ?? null)) } }
+}
+
+/**
+ * A page of turns that was rendered as JSON. `items` has the positions of the first and the last turn if the template
+ * has `withEnds`; otherwise it is empty.
+ */
+export type TurnJsonPage = RenderedPage<TurnPosition>
+
+/** A page of each conversation, by id. */
+function pagesRead(
   viewer: Viewer,
   conversationIds: readonly string[],
-  read: ReadonlyMap<string, TurnsRead>,
+  turns: TurnPage,
   page: PageRequest,
-): Promise<Map<string, Page<Turn>>> {
-  await withTextSoFar(
-    deps,
-    viewer.tenant,
-    [...read.values()].flatMap(({ turns }) => turns),
+): Read<Map<string, Page<Turn>>> {
+  const pageOf = (read: TurnsRead | undefined) => slice(read?.turns ?? [], page, read?.isCut)
+  return mapRead(
+    turnPagesRead(viewer, withinReach(viewer, conversationIds), turns),
+    (reads) => new Map(conversationIds.map((id) => [id, pageOf(reads.get(id))])),
   )
-  return new Map(conversationIds.map((id) => [id, slice(read.get(id)?.turns ?? [], page, read.get(id)?.isCut)]))
+}
+
+/** A rendered page of each conversation, by id. Conversations that the viewer does not see have no key. */
+function jsonPagesRead(
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  turns: TurnPage,
+  page: PageRequest,
+  template: TurnTemplate,
+): Read<Map<string, TurnJsonPage>> {
+  const pageOf = ({ json, count, isMore, ends }: TurnJsonRead) => ({
+    items: ends,
+    ...neighbours(page, isMore),
+    list: new JsonText(json, 1 + count * template.values),
+  })
+  return mapRead(
+    turnJsonPagesRead(viewer, withinReach(viewer, conversationIds), turns, template),
+    (reads) => new Map([...reads].map(([id, read]) => [id, pageOf(read)])),
+  )
 }
 
 /**
@@ -140,19 +184,33 @@ export async function pageOfTurns(
   args: TurnsArgs,
 ): Promise<Map<string, Page<Turn>>> {
   authorize(viewer, 'pageOfTurns')
-  const readIds = withinReach(viewer, conversationIds)
-  const { page, turns, sinceSeq } = requestOf(deps, conversationIds.length, args)
-  const changed = await changedSince(deps, viewer, readIds, sinceSeq, turns.after ?? null)
-  const read = await pageTurns(deps.pool, viewer, readIds, { ...turns, ...changed })
-  return pagesOf(deps, viewer, conversationIds, read, page)
+  const { page, turns } = await pageRequestOf(deps, viewer, conversationIds, args)
+  return readOne(deps.pool, viewer.tenant, pagesRead(viewer, conversationIds, turns, page))
 }
 
-/** A conversation with a page of its turns. If the viewer does not see it, it is null and the page is empty. */
-export type ConversationWithTurns = { conversation: Conversation | null; turns: Page<Turn> }
+/**
+ * Like `pageOfTurns`, but the turns are rendered as JSON. Conversations that the viewer does not see have no key.
+ * @throws InvalidInput
+ */
+export async function pageOfTurnJson(
+  deps: Platform,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  args: TurnsArgs,
+  template: TurnTemplate,
+): Promise<Map<string, TurnJsonPage>> {
+  authorize(viewer, 'pageOfTurnJson')
+  const { page, turns } = await pageRequestOf(deps, viewer, conversationIds, args)
+  return readOne(deps.pool, viewer.tenant, jsonPagesRead(viewer, conversationIds, turns, page, template))
+}
+
+/** A conversation with a page of its turns. If the viewer does not see it, `conversation` is null and the page is empty. */
+export type ConversationWithTurns = { conversation: Conversation | null; turns: Page<Turn> | TurnJsonPage }
 
 /**
- * Returns the conversations, each with a page of its turns, in the order of the ids. Combines `getConversations` and
- * `pageOfTurns` in one round trip. Ignores `filter.sinceSeq`, which needs an earlier read.
+ * Returns the conversations, each with a page of its turns, in the order of the ids. Does the work of
+ * `getConversations` and of `pageOfTurns`, or of `pageOfTurnJson` if there is a template, in one round trip. Ignores `filter.sinceSeq`, which needs an earlier read.
+ * @param template renders the turns as JSON; null for objects
  * @throws InvalidInput
  */
 export async function getConversationsWithTurns(
@@ -160,15 +218,15 @@ export async function getConversationsWithTurns(
   viewer: Viewer,
   ids: readonly string[],
   args: TurnsArgs,
+  template: TurnTemplate | null,
 ): Promise<ConversationWithTurns[]> {
   authorize(viewer, 'getConversationsWithTurns')
   const { page, turns } = requestOf(deps, ids.length, args)
-  const [conversations, read] = await readAll(deps.pool, viewer.tenant, [
+  const [conversations, pages] = await readAll(deps.pool, viewer.tenant, [
     conversationsOf(viewer, ids),
-    turnPagesRead(viewer, withinReach(viewer, ids), turns),
+    template ? jsonPagesRead(viewer, ids, turns, page, template) : pagesRead(viewer, ids, turns, page),
   ])
-  const pages = await pagesOf(deps, viewer, ids, read, page)
-  return ids.map((id) => ({ conversation: conversations.get(id) ?? null, turns: pages.get(id)! }))
+  return ids.map((id) => ({ conversation: conversations.get(id) ?? null, turns: pages.get(id) ?? NO_PAGE }))
 }
 
 const historyArgs = z.object({ limit: count.nullish(), beforePosition: count.nullish() })
@@ -211,14 +269,12 @@ export async function history(
     from: 'newest',
     before: before == null ? null : { position: before, seq: 0 },
   })
-  const turns = new Map(
+  return new Map(
     conversationIds.map((conversationId) => [
       conversationId,
       wholeHistory(read.get(conversationId), maxBytes).toReversed(),
     ]),
   )
-  await withTextSoFar(deps, viewer.tenant, [...turns.values()].flat())
-  return turns
 }
 
 /**

@@ -1,8 +1,10 @@
 // The size of a tree of plain objects and lists: an answer, or data that was read.
 
+import { JsonText } from '../../json-text.ts'
+
 /**
- * The number of values, and their size in bytes: a text's UTF-16 units, the bytes of binary data, and LEAF_BYTES for
- * any other leaf.
+ * The number of values, and their size in bytes: the UTF-16 units of texts and of JSON, the bytes of binary data,
+ * and LEAF_BYTES for any other leaf.
  */
 type Extent = { values: number; bytes: number }
 
@@ -24,7 +26,10 @@ export function extentOf(tree: unknown, max: Extent): Extent {
     else if (typeof value !== 'object' || value === null || value instanceof Date) bytes += LEAF_BYTES
     else if (ArrayBuffer.isView(value)) bytes += value.byteLength
     else if (Array.isArray(value)) for (const item of value) stack.push(item)
-    else if (value instanceof Map) stack.push(...value.values())
+    else if (value instanceof JsonText) {
+      values += value.values - 1
+      bytes += value.text.length
+    } else if (value instanceof Map) stack.push(...value.values())
     else for (const key in value) stack.push((value as Record<string, unknown>)[key])
   }
   return { values, bytes }

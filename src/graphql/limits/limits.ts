@@ -1,6 +1,6 @@
-// The limits of one GraphQL operation, and the errors of operations that exceed them. The limits are the same for every
-// transport: requests over HTTP, the fast path of POST included, WebSockets and event streams. In a subscription, they
-// apply to each event.
+// The limits of one GraphQL operation, and the errors of operations that exceed them. The same limits apply to every
+// transport: HTTP (including the fast path of POST), WebSocket and event streams. In a subscription, they apply to each
+// event.
 
 import { GraphQLError } from 'graphql'
 
@@ -15,11 +15,17 @@ export type OperationLimits = {
   aliases: number
   /** Maximum number of directives in a document. */
   directives: number
-  /** Maximum number of fields and fragments in a document that repeat another one of their selection set. */
+  /**
+   * Maximum number of repeats in a document: fields with the response name of an earlier field of their selection set,
+   * and spreads of a fragment that was already spread there.
+   */
   repeats: number
   /** Maximum number of values (objects, list items and leaves) of one answer. */
   values: number
-  /** Maximum size of the values of one answer, in bytes; a UTF-16 unit of a text counts as one byte. */
+  /**
+   * Maximum size of the data that one operation reads, and of its answer, in bytes. A UTF-16 unit of a text counts as
+   * one byte.
+   */
   answerBytes: number
   /** Maximum time of a query, or of rendering one event of a conversation, ms. Mutations have no time limit. */
   timeMs: number
@@ -31,12 +37,12 @@ export type OperationLimits = {
 const COUNTED = {
   tokens: 'tokens in the document',
   depth: 'nested levels of fields',
-  fields: 'selected fields, fragments included',
+  fields: 'selected fields, including those of fragments',
   aliases: 'aliases',
   directives: 'directives',
-  repeats: 'repeated fields or fragments in one selection set',
+  repeats: 'repeated fields or fragments in the document',
   values: 'values in the answer',
-  answerBytes: 'bytes in the answer',
+  answerBytes: 'bytes of data, read or returned',
 } as const satisfies Partial<Record<keyof OperationLimits, string>>
 
 export type CountedLimit = keyof typeof COUNTED
@@ -56,7 +62,7 @@ export function tooCostly(limit: CountedLimit, maximum: number, actual: number |
 
 /** Returns the error of a query, or of the rendering of an event, that exceeded the time limit. */
 export const timedOut = (timeMs: number): GraphQLError =>
-  new GraphQLError(`The query exceeded the time limit of ${timeMs / 1000} seconds. Request less data.`, {
+  new GraphQLError(`The operation exceeded the time limit of ${timeMs / 1000} seconds. Request less data.`, {
     extensions: { code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: timeMs },
   })
 

@@ -2,9 +2,9 @@
 // selected fields, their resolvers, arguments and types) is done once per operation. Plans support objects, lists
 // and leaves; yoga's executor runs documents with directives, interfaces, unions, introspection or too many fields.
 //
-// With plans, the server's processor time per request falls by a factor of 1.35 to 1.7 for 50 conversations × 20 turns,
-// and of 1.2 for one conversation of 4 fields; the time of the execution alone falls by a factor of 2.6. Measured by
-// `npm run bench -- plans` (QUERY_PLANS=1 against 0).
+// With plans, the server's processor time per request falls by a factor of 5.5 for 50 conversations × 20 turns and of 2.7
+// for a page of 50 turns, mainly because Postgres renders the turns (graphql/turn-json.ts), and of 1.15 for one
+// conversation of 4 fields. Measured by `npm run bench -- plans` (QUERY_PLANS=1 against 0).
 
 import {
   defaultFieldResolver,
@@ -113,7 +113,7 @@ function stepOf(draft: Draft, type: GraphQLObjectType, key: string, nodes: Field
   const [node] = nodes as [FieldNode]
   if (node.name.value === '__typename') {
     const field = { name: '__typename', parent: type, type: TYPE_NAME, nodes }
-    const completion = { complete: (name: unknown) => name, isLeaf: true, isRequired: true }
+    const completion = { complete: (name: unknown) => name, isLeaf: true, isRequired: true, steps: [] }
     return { key, property: null, resolve: () => type.name, argsOf: () => NO_ARGS, field, completion }
   }
   const definition = type.getFields()[node.name.value]
@@ -130,12 +130,12 @@ function stepOf(draft: Draft, type: GraphQLObjectType, key: string, nodes: Field
   }
 }
 
-function selectionOf(draft: Draft, type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Complete {
+function selectionOf(draft: Draft, type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Step[] {
   if (type.isTypeOf) throw new NotPlannable(`isTypeOf of ${type.name}`)
   const fields = new Map<string, FieldNode[]>()
   const seen = new Set<string>()
   for (const set of sets) collect(draft, type, set, fields, seen)
-  return objectOf([...fields].map(([key, nodes]) => stepOf(draft, type, key, nodes)))
+  return [...fields].map(([key, nodes]) => stepOf(draft, type, key, nodes))
 }
 
 const leafOf =
@@ -152,13 +152,19 @@ const leafOf =
     return serialized
   }
 
-/** Returns the function that completes values of the nullable type that are neither null nor an Error. */
-function presentOf(draft: Draft, field: Field, type: GraphQLOutputType): Complete {
-  if (isLeafType(type)) return leafOf(type)
-  if (isListType(type)) return listOf(completionOf(draft, field, type.ofType), field)
+/** Completes values of a nullable type that are neither null nor an Error. */
+type Present = Pick<Completion, 'complete' | 'steps'>
+
+function presentOf(draft: Draft, field: Field, type: GraphQLOutputType): Present {
+  if (isLeafType(type)) return { complete: leafOf(type), steps: [] }
+  if (isListType(type)) {
+    const items = completionOf(draft, field, type.ofType)
+    return { complete: listOf(items, field), steps: items.steps }
+  }
   if (!isObjectType(type)) throw new NotPlannable(`abstract type ${String(type)}`)
   const sets = field.nodes.map(({ selectionSet }) => selectionSet!)
-  return selectionOf(draft, type, sets)
+  const steps = selectionOf(draft, type, sets)
+  return { complete: objectOf(steps), steps }
 }
 
 function completionOf(draft: Draft, field: Field, type: GraphQLOutputType): Completion {
@@ -168,9 +174,10 @@ function completionOf(draft: Draft, field: Field, type: GraphQLOutputType): Comp
   return {
     isRequired,
     isLeaf: isLeafType(nullable),
+    steps: present.steps,
     complete(value, run, path) {
       if (value instanceof Error) throw value
-      if (value != null) return present(value, run, path)
+      if (value != null) return present.complete(value, run, path)
       if (isRequired) throw new Error(`Cannot return null for non-nullable field ${field.parent.name}.${field.name}.`)
       return null
     },
@@ -187,7 +194,7 @@ export function compileQuery(schema: GraphQLSchema, document: DocumentNode, oper
   for (const each of document.definitions) {
     if (each.kind === Kind.FRAGMENT_DEFINITION) draft.fragments[each.name.value] = each
   }
-  const query = selectionOf(draft, schema.getQueryType()!, [operation.selectionSet])
+  const query = objectOf(selectionOf(draft, schema.getQueryType()!, [operation.selectionSet]))
   return ({ rootValue, contextValue, variableValues, signal }) => {
     const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? NO_ARGS)
     if (!coerced) return null

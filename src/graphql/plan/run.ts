@@ -1,7 +1,7 @@
 // Runs a plan. Completes values, locates errors and propagates nulls like yoga's executor (@graphql-tools/executor), in
 // the same order, so that a document has the same result with and without a plan. Each resolver is called at most once
-// per field. Code that runs for every field creates no closures, because under tsx a closure costs as much as the rest
-// of the field (esbuild's keepNames).
+// per field of an object. Code that runs for every field creates no closures, because under tsx creating one takes as
+// long as all other work for the field (esbuild's keepNames).
 
 import {
   defaultFieldResolver,
@@ -16,6 +16,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql'
+import { JsonText } from '../../json-text.ts'
 
 /** The path of a value in the result. */
 export type Path = GraphQLResolveInfo['path']
@@ -35,7 +36,7 @@ export type Run = {
   rootValue: unknown
   contextValue: unknown
   variables: Variables
-  /** Arguments by the index of their step, coerced on first use and shared by all objects of a list. */
+  /** Arguments by their step's index among steps with arguments; coerced on first use, shared by a list's objects. */
   args: Variables[]
   errors: GraphQLError[]
   /** Checked once for each field; it throws when the operation has to stop. */
@@ -45,11 +46,20 @@ export type Run = {
 /** A field of the schema, with the nodes that select it. */
 export type Field = { name: string; parent: GraphQLObjectType; type: GraphQLOutputType; nodes: readonly FieldNode[] }
 
-/** Converts a resolved value to its part of the result, or a promise of it. Throws or rejects on a field error. */
+/**
+ * Converts a resolved value to its part of the result, or a promise of it. Throws or rejects if the value itself or a
+ * required part of it fails.
+ */
 export type Complete = (value: unknown, run: Run, path: Path | undefined) => unknown
 
 /** Completes values of one type. */
-export type Completion = { complete: Complete; isLeaf: boolean; isRequired: boolean }
+export type Completion = {
+  complete: Complete
+  isLeaf: boolean
+  isRequired: boolean
+  /** The fields that are selected on the type, or on the items of a list; empty for leaves. */
+  steps: readonly Step[]
+}
 
 /** One field of a selection set. */
 export type Step = {
@@ -63,16 +73,22 @@ export type Step = {
   completion: Completion
 }
 
-/** Returns the fourth argument of resolvers. */
+/** The argument `info` of a resolver that a plan calls. Such a resolver may return a JsonText instead of a list. */
+type PlannedInfo = GraphQLResolveInfo & { step: Step }
+
+/** Returns the plan's step of the field that is being resolved; undefined if yoga's executor runs the query. */
+export const plannedStep = (info: GraphQLResolveInfo): Step | undefined => (info as Partial<PlannedInfo>).step
+
 const infoOf = (
-  { name, parent, type, nodes }: Field,
+  step: Step,
   { planned: { schema, operation, fragments }, rootValue, variables }: Run,
   path: Path,
-): GraphQLResolveInfo => ({
-  fieldName: name,
-  fieldNodes: nodes,
-  returnType: type,
-  parentType: parent,
+): PlannedInfo => ({
+  step,
+  fieldName: step.field.name,
+  fieldNodes: step.field.nodes,
+  returnType: step.field.type,
+  parentType: step.field.parent,
   path,
   schema,
   fragments,
@@ -113,7 +129,7 @@ function propertyOf(source: unknown, property: string, step: Step, run: Run, par
   if (!isObjectLike(source) && typeof source !== 'function') return undefined
   const value: unknown = (source as Source)[property]
   if (typeof value !== 'function') return value
-  const info = infoOf(step.field, run, pathTo(parent, step))
+  const info = infoOf(step, run, pathTo(parent, step))
   return defaultFieldResolver(source, step.argsOf(run), run.contextValue, info)
 }
 
@@ -130,7 +146,7 @@ function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined
   try {
     const value =
       property === null
-        ? step.resolve(source, step.argsOf(run), run.contextValue, infoOf(field, run, path!))
+        ? step.resolve(source, step.argsOf(run), run.contextValue, infoOf(step, run, path!))
         : propertyOf(source, property, step, run, parent)
     const completed = isPromise(value) ? value.then((each) => complete(each, run, path)) : complete(value, run, path)
     if (!isPromise(completed)) return completed
@@ -173,10 +189,14 @@ export const objectOf =
 const isIterable = (value: unknown): value is Iterable<unknown> =>
   isObjectLike(value) && typeof (value as { [Symbol.iterator]?: unknown })[Symbol.iterator] === 'function'
 
-/** Returns a function that completes a list. An item that fails becomes null if items are nullable. */
+/**
+ * Returns a function that completes a list. It returns a JsonText unchanged. An item that fails becomes null if items are
+ * nullable.
+ */
 export const listOf =
   ({ complete, isLeaf, isRequired }: Completion, field: Field): Complete =>
   (value, run, path) => {
+    if (value instanceof JsonText) return value
     if (!isIterable(value)) {
       const name = `${field.parent.name}.${field.name}`
       throw new GraphQLError(`Expected Iterable, but did not find one for field "${name}".`)

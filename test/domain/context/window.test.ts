@@ -1,4 +1,4 @@
-// The start of the window of recent turns: it does not change from call to call until the turns no longer fit.
+// The start of the window of recent turns: it stays at the first turn while all turns fit, then advances in steps.
 
 import { describe, expect, it } from 'vitest'
 import { MIN_FILL, windowStart } from '../../../src/domain/context/window.ts'
@@ -19,7 +19,7 @@ describe('the window', () => {
     for (let turns = 0; turns <= 30; turns++) expect(startOf(turns, 30)).toBe(0)
   })
 
-  it('advances in steps once the turns no longer fit, and keeps at least a third of the window', () => {
+  it('advances in steps once the turns no longer fit, and fills at least MIN_FILL of the space', () => {
     let moves = 0
     let last = 0
     for (let turns = 1; turns <= 3_000; turns++) {
@@ -34,7 +34,7 @@ describe('the window', () => {
     expect(moves).toBeLessThan(3_000 / 12)
   })
 
-  it('contains at least the requested turns, and fewer than twice as many', () => {
+  it('contains at least the requested number of turns, if that many exist, and at most max(0, 2 * requested - 1)', () => {
     for (let turns = 0; turns <= 500; turns++) {
       for (const requested of [0, 1, 2, 3, 10, 20]) {
         const count = turns - startOf(turns, 1_000, { turns: requested })
@@ -44,7 +44,7 @@ describe('the window', () => {
     }
   })
 
-  it('contains exactly the turns that fit or were requested if it does not advance in steps', () => {
+  it('contains as many turns as fit, at most the requested number, if it does not advance in steps', () => {
     expect(startOf(100, 30, { inSteps: false })).toBe(70)
     expect(startOf(100, 30, { inSteps: false, turns: 8 })).toBe(92)
   })

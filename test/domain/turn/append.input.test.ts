@@ -25,7 +25,12 @@ const BAD: [name: string, turn: Record<string, unknown>, at: string, message: Re
   ['a part with two fields', { parts: [{ text: 'a', data: 1 }] }, 'parts.0', /exactly one field/],
   ['2 MB of content', { content: 'x'.repeat(2 ** 21) }, 'content', /2097152 bytes.*262144/],
   ['content a byte over the limit', { content: 'x'.repeat(LIMITS.turnBytes + 1) }, 'content', /262145 bytes.*262144/],
-  ['content of more bytes than characters', { content: '€'.repeat(87_382) }, 'content', /262146 bytes.*262144/],
+  [
+    'content over the limit in bytes but not in characters',
+    { content: '€'.repeat(87_382) },
+    'content',
+    /262146 bytes.*262144/,
+  ],
   [
     'data over the limit',
     { parts: [{ data: 'x'.repeat(LIMITS.turnBytes) }] },
@@ -75,7 +80,7 @@ const BAD: [name: string, turn: Record<string, unknown>, at: string, message: Re
   ['101 citations', { content: 'a', citations: Array(101).fill({}) }, 'citations', /100/],
   ['metadata that is not an object', { content: 'a', metadata: [1] }, 'metadata', /JSON object/],
   ['metadata over 64 KiB', { content: 'a', metadata: { a: 'x'.repeat(65_536) } }, 'metadata', /65536 bytes/],
-  ['metadata nested too deeply', { content: 'a', metadata: { a: nested(64) } }, 'metadata', /64 deep/],
+  ['metadata nested too deeply', { content: 'a', metadata: { a: nested(64) } }, 'metadata', /64 levels deep/],
   ['an invalid time', { content: 'a', createdAt: new Date(NaN) }, 'createdAt', /./],
   ['a time after the maximum', { content: 'a', createdAt: new Date(8.64e15) }, 'createdAt', /./],
   ['a time in the future', { content: 'a', createdAt: new Date(Date.now() + 3_600_000) }, 'createdAt', /in the future/],

@@ -10,6 +10,7 @@ import {
   history,
   MIN_SHARE_BYTES,
   PAGE_BYTES,
+  pageOfTurnJson,
   pageOfTurns,
   shareOf,
   turnCursor,
@@ -19,6 +20,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { casesOf } from '../../support/long.ts'
+import { EVERYTHING, expectSameJson, renderedOf } from '../../support/turn-json.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 
@@ -31,8 +33,12 @@ const byPosition = (a: Version, b: Version) => a.position - b.position || a.seq 
 describe.each(backends)('reading the transcript on $name', (backend) => {
   const world = useWorld(backend)
 
-  const pageOf = async (tenant: Tenant, conversationId: string, args: TurnsArgs, actor = 'ann') =>
-    (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], args)).get(conversationId)!
+  /** A page of turns, which is the same as JSON. */
+  const pageOf = async (tenant: Tenant, conversationId: string, args: TurnsArgs, actor = 'ann') => {
+    const page = (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], args)).get(conversationId)!
+    await expectSameJson(world.deps, tenant.as(actor), conversationId, args, page)
+    return page
+  }
   const textsOf = async (tenant: Tenant, conversationId: string, args: TurnsArgs, actor = 'ann') =>
     (await pageOf(tenant, conversationId, args, actor)).items.map(({ text }) => text)
   /** A conversation whose turns have the texts 1, 2, 3 … */
@@ -206,6 +212,10 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         [],
       ])
       expect(ids.filter((conversationId) => pages.get(conversationId)!.hasPreviousPage)).toEqual([conversationIds[4]])
+      const rendered = await pageOfTurnJson(world.deps, tenant.as('ann'), ids, { last: 3 }, EVERYTHING)
+      expect([...rendered].sort().map(([id, { list }]) => [id, list.text])).toEqual(
+        conversationIds.toSorted().map((id) => [id, JSON.stringify(pages.get(id)!.items.map(renderedOf))]),
+      )
     })
 
     it.each<[string, TurnsArgs, RegExp]>([

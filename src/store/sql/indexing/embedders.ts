@@ -1,5 +1,5 @@
 // Registers, reads and removes embedders. The newest embedder is the one that was configured last. Older ones are
-// removed after it has processed every conversation.
+// removed after it is filled (markFilled).
 
 import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
@@ -8,7 +8,7 @@ import { raw } from '../sql.ts'
 export type EmbedderRow = {
   name: string
   dimension: number
-  /** Time at which the embedder had processed every conversation for the first time; null until then. */
+  /** Time at which the embedder was marked as filled (markFilled); null until then. */
   filledAt: Date | null
   /** Whether a newer embedder was filled more than GRACE ago. */
   isOutdated: boolean

@@ -4,6 +4,7 @@
 
 import { TermCounter, type TermCounts } from '../../../text/term-counts.ts'
 import { createYield } from '../../../yield.ts'
+import { lengthAt, offsetOf, sizeOfArray } from '../../binary-array.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { vectorValue } from '../../vector.ts'
@@ -114,10 +115,6 @@ type Packed = { facts: number; nearest: FactFindings['nearest'] | null } & (
 
 /** Size of a fact's `eligible` and similarity. */
 const SIGNAL_BYTES = 10
-/** The format of array_send, in bytes: size of the header, offset of the length, and size of an element. */
-const ARRAY_HEADER = 20
-const ARRAY_LENGTH = 12
-const ELEMENT_BYTES = 8
 /** Number of facts after which unpacking checks whether to yield to the event loop. */
 const YIELD_AFTER = 256
 
@@ -139,16 +136,16 @@ async function unpack(packed: Packed, requested: ReadonlyMap<number, number>): P
   const eligible = new Uint8Array(ids.length)
   const similarities = new Float64Array(ids.length)
   const counter = new TermCounter(requested, ids.length)
-  const termAt = (index: number, n: number) => terms.readInt32BE(offsets[index]! + ARRAY_HEADER + n * ELEMENT_BYTES + 4)
+  const termAt = (index: number, n: number) => terms.readInt32BE(offsets[index]! + offsetOf(n, 4))
   const yieldIfDue = createYield()
   let at = 0
   for (let index = 0; index < ids.length; index++) {
     if (index % YIELD_AFTER === 0) await yieldIfDue()
     offsets[index] = at
-    const length = (lengths[index] = terms.readInt32BE(at + ARRAY_LENGTH))
+    const length = (lengths[index] = lengthAt(terms, at))
     for (let n = 0; n < length; n++) counter.add(termAt(index, n))
     counter.endText()
-    at += ARRAY_HEADER + length * ELEMENT_BYTES
+    at += sizeOfArray(length, 4)
     eligible[index] = signals.readInt16BE(index * SIGNAL_BYTES)
     similarities[index] = signals.readDoubleBE(index * SIGNAL_BYTES + 2)
   }

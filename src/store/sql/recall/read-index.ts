@@ -3,6 +3,7 @@
 // named statements, because every recall reads its conversation (`npm run bench -- recall`), and Prisma would convert
 // each packed value to base64 and back.
 
+import { lengthAt, offsetOf, sizeOfArray, timeAt } from '../../binary-array.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { TermCounter, type TermCounts } from '../../../text/term-counts.ts'
 import { createYield } from '../../../yield.ts'
@@ -92,19 +93,6 @@ export async function readIndex(
 
 /** Number of turns after which unpacking checks whether to yield to the event loop. */
 const YIELD_AFTER = 64
-/** The origin of Postgres' timestamps, which are in microseconds. */
-const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
-/**
- * The format of array_send, in bytes: size of the header, offset of the length, size of an empty array, and size of an
- * element's header.
- */
-const ARRAY_HEADER = 20
-const ARRAY_LENGTH = 12
-const EMPTY_ARRAY = 12
-const ELEMENT_HEADER = 4
-
-/** Offset of an element in an array whose elements have `bytes` bytes each. */
-const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
 const noTurns = (conversationId: string): IndexedRange => ({
   turns: emptyTurns(conversationId, 0),
@@ -118,8 +106,7 @@ function termOffsets(terms: Buffer, turns: number): Int32Array {
   let at = 0
   for (let i = 0; i < turns; i++) {
     offsets[i] = at
-    const isEmpty = terms.readInt32BE(at) === 0
-    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + terms.readInt32BE(at + ARRAY_LENGTH) * (ELEMENT_HEADER + 4)
+    at += sizeOfArray(lengthAt(terms, at), 4)
   }
   return offsets
 }
@@ -143,16 +130,14 @@ async function unpack(
   for (const [index, i] of order.entries()) {
     if (index % YIELD_AFTER === 0) await yieldIfDue()
     const at = offsets[i]!
-    const length = terms.readInt32BE(at) === 0 ? 0 : terms.readInt32BE(at + ARRAY_LENGTH)
+    const length = lengthAt(terms, at)
     for (let n = 0; n < length; n++) counter.add(terms.readInt32BE(at + offsetOf(n, 4)) ^ salt)
     counter.endText()
-    const time = offsetOf(i, 8)
-    const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
     const flags = bits.readInt32BE(offsetOf(i, 4))
     eligible[index] = (flags & ELIGIBLE) === 0 ? 0 : 1
     turns.positions[index] = positionOf(i)
     turns.seqs[index] = seqs.readInt32BE(offsetOf(i, 4))
-    turns.times[index] = POSTGRES_EPOCH_MS + Math.round(micros / 1000)
+    turns.times[index] = timeAt(times, i)
     turns.actors[index] = actorNumber(actors[i]!)
     turns.tokens[index] = tokens.readInt32BE(offsetOf(i, 4))
     turns.cues[index] = flags & (ELIGIBLE - 1)

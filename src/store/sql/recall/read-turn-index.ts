@@ -4,6 +4,7 @@
 // packed value to base64 and back.
 
 import type { Role } from '../../generated/enums.ts'
+import { lengthAt, offsetOf, sizeOfArray, timeAt } from '../../binary-array.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { HALVES_HEADER, readHalves } from '../../vector.ts'
 import { createYield } from '../../../yield.ts'
@@ -159,20 +160,6 @@ export const toIndexView = (row: IndexViewRow): IndexView => ({
 
 /** Number of versions after which unpacking checks whether to yield to the event loop. */
 const YIELD_AFTER = 64
-/** The origin of Postgres' timestamps, which are in microseconds. */
-const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
-/**
- * The format of array_send, in bytes: size of the header, offset of the length, size of an empty array, and size of an
- * element's header.
- */
-const ARRAY_HEADER = 20
-const ARRAY_LENGTH = 12
-const EMPTY_ARRAY = 12
-const ELEMENT_HEADER = 4
-
-/** Offset of an element in an array whose elements have `bytes` bytes each. */
-const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
-
 async function unpack(
   { seqs, ...columns }: Columns & { salt: number },
   conversationId: string,
@@ -185,20 +172,17 @@ async function unpack(
   let at = 0
   for (const [i, actor] of actors.entries()) {
     if (i % YIELD_AFTER === 0) await yieldIfDue()
-    const time = offsetOf(i, 8)
-    const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
     const bit = flags.readInt32BE(offsetOf(i, 4))
-    const isEmpty = packed.readInt32BE(at) === 0
-    const terms = new Int32Array(isEmpty ? 0 : packed.readInt32BE(at + ARRAY_LENGTH))
+    const terms = new Int32Array(lengthAt(packed, at))
     for (let n = 0; n < terms.length; n++) terms[n] = packed.readInt32BE(at + offsetOf(n, 4)) ^ salt
-    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + terms.length * (ELEMENT_HEADER + 4)
+    at += sizeOfArray(terms.length, 4)
     const seq = seqs.readInt32BE(offsetOf(i, 4))
     versions.push({
       conversationId,
       position: positions.readInt32BE(offsetOf(i, 4)),
       seq,
       isCommitted: (bit & COMMITTED) !== 0,
-      at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
+      at: timeAt(times, i),
       actor,
       role: ROLES[bit >> ROLE_SHIFT]!,
       audience: audiences?.[seq] ?? null,

@@ -103,15 +103,15 @@ export async function endCall(pool: Pool, { tenant, runId }: Omit<RunKey, 'holde
 }
 
 /**
- * `round`, `attempts`: null for all calls that have not ended, with the attempts that are recorded. `hasPrompt`: whether
- * the provider may have read the prompt although no text has arrived.
+ * `round`: number of the call; null for all calls of the run that have not ended. `attempts`: null to keep the recorded
+ * number. `hasPrompt`: whether the provider may have read the prompt although no text has arrived.
  */
 export type FailedCall = { round: number | null; attempts: number | null; hasPrompt: boolean; errorCode: string }
 
 /**
  * Records the end of calls that have failed, or whose process has died, once, and adds their tokens to all sums: those
  * that the turn of the reply records, else the server's counts of the prompt and of the stored text. The caller has
- * closed the turn. Returns whether the call ended any call.
+ * closed the turn. Returns whether it recorded the end of at least one provider call.
  */
 export async function endFailedCalls(
   pool: Pool,

@@ -1,4 +1,4 @@
-// Reads runs that a viewer sees, by id or as a list, newest first; and, for the engine, runs by id or by lease.
+// Reads the runs that a viewer sees, by id or as a list; and, for the engine, runs by id or by lease.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { Db, Tx } from '../../db.ts'
@@ -57,8 +57,8 @@ type RunList = { limit: number; after: RunPosition | null; before: RunPosition |
 const place = ({ createdAt, id }: RunPosition): Sql => sql`(${createdAt}::timestamptz, ${id}::text)`
 
 /**
- * For each conversation, the newest runs that the viewer sees, newest first unless `backwards`, at most `limit`. Uses
- * the index run_newest.
+ * For each conversation, at most `limit` of the runs that the viewer sees: the newest, newest first; or if `backwards`,
+ * the oldest, oldest first. Uses the index run_newest.
  */
 export function listRuns(
   db: Db,

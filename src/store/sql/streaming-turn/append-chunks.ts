@@ -32,8 +32,8 @@ export type ChunkRow = {
    * 'written': the delta was stored. 'renewed': the delta is empty, so only the lease was renewed. 'half': a surrogate
    * would stay unpaired. 'elsewhere': `start` is not the turn's end. 'full': the turn would exceed `limit`. 'closed':
    * the turn is not open. 'other_writer': the token is not the writer's. 'left': the author has left the conversation.
-   * 'missing': the viewer neither opened nor sees such a turn. 'held': the turn's text is held back, so that it must be
-   * written by appendHeld (held-text.ts).
+   * 'missing': the tenant has no such turn, or the viewer neither opened it nor sees its conversation. 'held': the
+   * turn's text is held back, so that it must be written by appendHeld (held-text.ts).
    */
   outcome:
     | 'written'

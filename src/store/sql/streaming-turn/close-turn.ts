@@ -42,7 +42,8 @@ export type CloseRow = {
    * 'written': the turn was closed. 'closed': it was not open. 'repeated': a call with the same hash closed it.
    * 'grown': a delta arrived since the text was read. 'alive': its writer was not silent for long enough. 'no_call',
    * 'other_name', 'ambiguous': as in append-turns.ts. 'other_writer': the token is not the writer's. 'left': the author
-   * has left the conversation. 'missing': the viewer neither opened nor sees such a turn.
+   * has left the conversation. 'missing': the tenant has no such turn, or the viewer neither opened it nor sees its
+   * conversation.
    */
   outcome:
     | 'written'

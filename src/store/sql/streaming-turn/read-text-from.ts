@@ -1,11 +1,11 @@
-// Reads the end of an open turn's text from its chunks, by primary key. A named statement of pg: it runs for the deltas
-// of turns with an audience, whose text is not published on the bus.
+// Reads the end of an open turn's text from its chunks, by primary key. Uses a named statement of pg, because it runs
+// often: for the deltas of turns with an audience. The text of these turns is not published on the bus.
 
 import type { Pool } from '../../tenant-pool.ts'
 
 /**
- * The text of the chunks that end after `from`, and the UTF-16 offset at which it starts, without a trailing high
- * surrogate. Null if there are none, or the tenant has no such open turn.
+ * Returns the text of the chunks that end after `from`, without a trailing high surrogate, and the UTF-16 offset at
+ * which the text starts. Null if there are no such chunks, or if the tenant has no such open turn.
  */
 export async function readTextFrom(
   pool: Pool,

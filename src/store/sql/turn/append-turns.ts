@@ -56,7 +56,10 @@ export type ToolResultRef = ToolCallRef & {
   part: number
   /** The turn that made the call, in any version; null or omitted to find it by `callId` and `name`. */
   turnId?: string | null
-  /** Index of the turn that made the call, if it is written by the same call of append_turns or close_turn. */
+  /**
+   * Index in `turns` of the turn that made the tool call, if the same AppendCall contains that turn; 0 if a ClosedTurn
+   * makes the call itself.
+   */
   place?: number
 }
 
@@ -128,13 +131,14 @@ type AppendOutcome =
   | 'open_by_viewer'
 
 export type AppendRow = {
-  /** Index of the call, and of the turn within it. */
+  /** Index of the call, and of the turn within it; for 'unknown', the latter is -1. */
   call: number
   index: number
   outcome: AppendOutcome
   /**
    * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault, the id of the turn replied to or a
-   * ClaimFault; null for a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
+   * ClaimFault; null for a limit and for 'unknown'. For a written turn, 'joined' if the turn made the actor join;
+   * otherwise null.
    */
   detail: string | null
   id: string

@@ -47,12 +47,17 @@ export const TURN_COLUMNS: Sql = raw(
     .join(', '),
 )
 
-/** SELECT list of the rows, aliased `t`, of a subquery that selects TURN_COLUMNS. */
-export const SELECTED_COLUMNS: Sql = raw(
-  Object.keys(COLUMNS)
-    .map((key) => `t."${key}"`)
-    .join(', '),
-)
+/**
+ * SELECT list of the rows, aliased `t`, of a subquery that selects TURN_COLUMNS.
+ * @param replaced the SQL of properties that are not selected as they are
+ */
+export const selectedColumns = (replaced: Partial<Record<keyof TurnRow, string>> = {}): Sql =>
+  raw(
+    Object.keys(COLUMNS)
+      .map((key) => replaced[key as keyof TurnRow] ?? `t."${key}"`)
+      .join(', '),
+  )
+export const SELECTED_COLUMNS: Sql = selectedColumns()
 
 /**
  * Converts a row of TURN_COLUMNS that was read with `rowMode: 'array'`. Returns one object literal, compiled from

@@ -1,0 +1,41 @@
+// The options of a context that a caller sets, in buildContext and for the contexts of a run.
+
+import { z } from 'zod'
+import { between, count, share, text } from '../input.ts'
+import { MAX_QUERY } from '../recall/recall.ts'
+
+/** Maximum `tokenBudget`, in tokens. */
+export const MAX_TOKENS = 2_000_000
+/**
+ * Maximum and default of `recentTurns`. A window that is trimmed in steps has up to twice as many turns. The maximum
+ * limits the work for a large budget and short turns.
+ */
+export const MAX_RECENT_TURNS = 2_500
+/** Maximum number of hits that one recall requests, and maximum of `semanticRecall.k`. */
+export const MAX_HITS = 100
+
+const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
+
+/** The fields of the input. Also refine the object with NEEDS_RECALL. */
+export const contextOptions = {
+  recentTurns: between(0, MAX_RECENT_TURNS).nullish(),
+  semanticRecall: z
+    .object({
+      k: between(1, MAX_HITS).nullish(),
+      threshold: share.nullish(),
+      scope: z.enum(['CONVERSATION', 'OWNER', 'TENANT']).nullish(),
+    })
+    .nullish(),
+  includeFacts: z.boolean().nullish(),
+  includeProfile: z.boolean().nullish(),
+  sinceSeq: count.nullish(),
+  query: text(MAX_QUERY).min(1, 'must not be empty').nullish(),
+  strategy: z.enum(STRATEGIES).nullish(),
+}
+
+/** Arguments of `refine`: a query is used only by a recall. */
+export const NEEDS_RECALL = [
+  ({ query, semanticRecall }: { query?: unknown; semanticRecall?: unknown }): boolean =>
+    query == null || semanticRecall != null,
+  { path: ['query'], message: 'requires semanticRecall, which searches for this query' },
+] satisfies Parameters<z.ZodObject['refine']>
