@@ -3,7 +3,6 @@
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
-import { useBaselineWebAssembly } from './baseline-webassembly.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { launchEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
@@ -11,6 +10,8 @@ import { createLog, describeError, maskCredentials } from './log.ts'
 import { freeMemoryAfterStart } from './free-memory.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
 import type { Measured } from './server/metrics.ts'
+import { limitSemiSpaces } from './thread.ts'
+import { useBaselineWebAssembly } from './webassembly.ts'
 
 /** Time that the process may need to stop in addition to SHUTDOWN_SECONDS, ms. After that, it exits. */
 const FORCED_EXIT_MS = 2_000
@@ -35,6 +36,7 @@ const urlOf = (host: string, port: number, path: string) =>
 
 async function run(config: Config): Promise<void> {
   const log = createLog(config.logLevel)
+  limitSemiSpaces()
   // The embedded database starts in its own thread while this thread loads the rest of the code.
   const starting = config.databaseUrl ? null : launchEmbedded(config.dataDir)
   // Handled by createDeps.

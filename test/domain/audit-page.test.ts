@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000
 describe.each(backends)('the audit log on $name', (backend) => {
   const world = useWorld(backend, { integrityKey: SECRET })
 
-  /** Writes lines of the given ages in days, oldest first. */
+  /** Writes one line for each age, in days, in the given order. */
   const write = ({ name, as }: Tenant, ages: readonly number[], verbOf = (i: number) => `verb${i}`) =>
     withTransaction(world.deps.db, name, async (tx) => {
       const end = await lockAuditHead(tx, name)

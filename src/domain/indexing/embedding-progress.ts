@@ -1,5 +1,5 @@
 // Measures how far the embedding of all journals has progressed, over all processes. Estimates the rate from samples of
-// the number of entries that the embedder has read.
+// the number of entries that the embedder has processed.
 
 import type { EmbedderProgress } from '../../store/sql/indexing/embedders.ts'
 import { authorize } from '../authorize.ts'
@@ -7,11 +7,11 @@ import type { Log } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 
 type Pace = {
-  /** Number of entries of all journals that the embedder has read. */
+  /** Number of entries of all journals that the embedder has processed. */
   done: number
-  /** Number of entries of all journals that the embedder has not read. */
+  /** Number of entries of all journals that the embedder has not processed. */
   remaining: number
-  /** Entries read per second over `WINDOW_MS`, to one decimal; 0 when none remain or none were read. */
+  /** Entries processed per second over `WINDOW_MS`, to one decimal; 0 when none remain or none were processed. */
   perSecond: number
   /** Seconds until none remain at the rate of `perSecond`; 0 when none remain, null when the rate is 0. */
   etaSeconds: number | null
@@ -20,7 +20,7 @@ type Pace = {
 export type EmbeddingProgress = Pace & {
   /** Name of the configured embedder. */
   embedder: string
-  /** Name of the embedder whose vectors searches use. */
+  /** Name of the embedder that searches use. */
   serving: string
 }
 
@@ -32,7 +32,7 @@ export async function getEmbeddingProgress({ embedding }: ProgressDeps, viewer: 
   return embedding.progress()
 }
 
-/** The number of entries read at a time in milliseconds. */
+/** The number of entries processed up to the time `at`, which is in milliseconds. */
 type Sample = { at: number; done: number }
 
 /** Maximum age of the samples from which the rate is computed, in milliseconds. */

@@ -1,5 +1,5 @@
-// Determines the embedders in use, and the embedder that serves searches. An embedder is complete once it has read all
-// journal entries that are older than its registration. Until the configured embedder is complete, searches use the
+// Determines the embedders in use, and the embedder that serves searches. An embedder is complete once it has processed
+// all journal entries that are older than its registration. Until the configured embedder is complete, searches use the
 // newest complete one, and both embed new turns. Later, vector-maintenance.ts deletes the vectors of older embedders.
 // The progress is stored in the database, so any process can continue where another stopped.
 
@@ -31,14 +31,12 @@ export type Embedding = {
    * @throws CallFailed if the configured embedder's stored vectors have another dimension
    */
   start(): Promise<void>
-  /** Stops running work. Another process, or this one after a restart, continues it. */
+  /** Stops the workers and the sweeps. Another process, or this one after a restart, continues the work. */
   stop(): Promise<void>
 }
 
 type EmbeddingOptions = {
-  /**
-   * Creates an embedder that was configured before; null if this process cannot create it. Called once per embedder.
-   */
+  /** Creates an embedder that was configured before; null if this process cannot create it. */
   find(previous: { name: string; dimension: number }): Promise<Embedder | null>
   /** Null if the database has no vector indexes. */
   indexes: VectorIndexes | null
@@ -51,7 +49,7 @@ type EmbeddingPlatform = Pick<Platform, 'db' | 'pool' | 'vectors' | 'embedder' |
 /** Default interval between sweeps, in milliseconds. */
 const SWEEP_MS = 10_000
 
-/** Caches the embedders that were configured before, and creates each at most once. */
+/** Caches the embedders that were configured before, until they are closed. */
 function createEmbedderCache(configured: Embedder, find: EmbeddingOptions['find']) {
   /** Null for an embedder that this process cannot create. */
   const created = new Map<string, Embedder | null>()
@@ -83,7 +81,7 @@ async function newestComplete(
   return null
 }
 
-/** Creates the embedding of turns for one process. `start` starts it. */
+/** Creates the service that embeds turns in this process. `start` starts it. */
 export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingOptions): Embedding {
   const { db, embedder: configured, log } = platform
   const { indexes, sweepMs = SWEEP_MS } = options
@@ -102,10 +100,10 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   let maintenance: Promise<void> | null = null
 
   const logFailure = (err: unknown) => {
-    if (!signal.aborted) log.warn({ err }, 'could not update the embedders; retrying')
+    if (!signal.aborted) log.warn({ err }, 'could not maintain the embedders and their vectors; retrying')
   }
 
-  /** Reads the stored embedders, and updates the embedder that serves searches, and the workers. */
+  /** Selects the embedder that serves searches, and starts and stops workers. Returns the stored embedders. */
   async function refresh(): Promise<EmbedderRow[]> {
     const rows = await readEmbedders(db)
     const configuredAt = rows.findIndex(({ name }) => name === configured.name)
@@ -128,7 +126,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   /** Records that the configured embedder is complete, if it is. */
   async function markIfComplete(): Promise<void> {
     if (!(await markFilled(db, configured.name))) return
-    log.info({ embedder: configured.name }, 'the embedder has read every conversation')
+    log.info({ embedder: configured.name }, 'the embedder has processed all entries older than its registration')
     await refresh()
   }
 

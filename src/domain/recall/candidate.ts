@@ -16,23 +16,30 @@ export const SESSION_REACH = 20
  */
 const NEIGHBOUR_WEIGHT = 0.5
 
+/** Returns the number of turns of the scope that contain each query term. `terms` is the number of query terms. */
+export function frequenciesOf(terms: number, scope: readonly Sequence[]): number[] {
+  const frequencies = new Array<number>(terms).fill(0)
+  for (const { matches } of scope) {
+    for (let term = 0; term < terms; term++) frequencies[term]! += matches.starts[term + 1]! - matches.starts[term]!
+  }
+  return frequencies
+}
+
 /** Returns the statistics of a scope that was read completely. `terms` is the number of query terms. */
 export function statisticsOf(terms: number, scope: readonly Sequence[]): Statistics {
-  const documentFrequencies = new Array<number>(terms).fill(0)
   let [texts, matching, length] = [0, 0, 0]
   for (const { entries, turns, matches } of scope) {
     texts += turns.length
     const isCounted = new Uint8Array(turns.length)
-    for (let term = 0; term < terms; term++) {
-      documentFrequencies[term]! += matches.starts[term + 1]! - matches.starts[term]!
-    }
-    for (const place of matches.places) {
+    for (let match = 0; match < matches.places.length; match++) {
+      const place = matches.places[match]!
       if (isCounted[place] === 1) continue
       isCounted[place] = 1
       matching += 1
       length += entries.lengths[turns[place]!]!
     }
   }
+  const documentFrequencies = frequenciesOf(terms, scope)
   return { texts, documentFrequencies, averageLength: matching ? length / matching : 1 }
 }
 
@@ -121,7 +128,8 @@ export function featuresOf(search: TurnSearch, sequence: Sequence, places: Int32
   addSimilarities(features, sessions)
   const { entries, turns } = sequence
   const isNamed = entries.names.map((actor) => (search.namesActor(entries.conversationId, actor) ? 1 : 0))
-  for (const [i, place] of places.entries()) {
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i]!
     features.named[i] = isNamed[entries.actors[turns[place]!]!]!
     if (place > sessions.first[place]! && (entries.cues[turns[place - 1]!]! & Cue.ASKS) !== 0) features.answers[i] = 1
   }

@@ -7,11 +7,18 @@ import type { SearchFilter } from '../../store/vector-search.ts'
 import { createYield } from '../../yield.ts'
 import type { View, Viewer } from '../view.ts'
 import { inverseDocumentFrequencies, type Statistics } from './bm25.ts'
-import { addOwnScores, statisticsOf, withNeighbours } from './candidate.ts'
+import { addOwnScores, frequenciesOf, statisticsOf, withNeighbours } from './candidate.ts'
 import { termsToSearch, type QueryTerms } from './query-terms.ts'
 import { best, withoutQueryTurn, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
-import { MatchCollector, matchesOfTerms, type Sequence, type TermMatches } from './sequence.ts'
-import { isInMemory, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
+import { matchesOfTerms, type Sequence, type TermMatches } from './sequence.ts'
+import {
+  isInMemory,
+  isUnfiltered,
+  versionFilter,
+  visibleTurns,
+  type TurnIndex,
+  type VisibleTurns,
+} from './turn-index.ts'
 import { productsByRow } from './vector-blocks.ts'
 import { postingsRange } from './postings.ts'
 
@@ -31,16 +38,20 @@ async function readIndexes(
   })
 }
 
+/** Decides whether a version of the index matches a filter. */
+type Match = (index: TurnIndex, version: number) => boolean
+
 /**
- * Returns a function that decides whether a version matches the filter. Reads the matching versions from the database
- * only if the indexes do not contain all values that the filter compares.
+ * Returns the function of the filter; null if every version matches. Reads the matching versions from the database only
+ * if the indexes do not contain all values that the filter compares.
  */
 async function matcher(
   { pool }: GatherDeps,
   tenant: string,
   conversationIds: readonly string[],
   filter: SearchFilter,
-): Promise<(index: TurnIndex, version: number) => boolean> {
+): Promise<Match | null> {
+  if (isUnfiltered(filter)) return null
   if (isInMemory(filter)) return versionFilter(filter)
   const read = await readMatching(pool, tenant, conversationIds, filter)
   return ({ conversationId, versions }, version) => read.get(conversationId)?.has(versions.seqs[version]!) ?? false
@@ -68,12 +79,14 @@ export async function gatherWhole(
     await yieldIfDue()
     sequences.push(withoutQueryTurn(queryTurn, searchIndex(index, view, terms, vector?.query ?? null, isMatch)))
   }
-  let statistics = statisticsOf(terms.size, sequences)
+  let searchedTerms = terms.size
   if (isLarge) {
-    const searched = termsToSearch(statistics.documentFrequencies, statistics.texts)
+    const texts = sequences.reduce((sum, { turns }) => sum + turns.length, 0)
+    const searched = termsToSearch(frequenciesOf(terms.size, sequences), texts)
     sequences = sequences.map((each) => ({ ...each, matches: matchesOfTerms(each.matches, searched) }))
-    statistics = statisticsOf(searched.length, sequences)
+    searchedTerms = searched.length
   }
+  const statistics = statisticsOf(searchedTerms, sequences)
   const found = findBest(sequences, statistics, limit)
   return {
     sequences,
@@ -93,12 +106,13 @@ function searchIndex(
   view: View,
   terms: QueryTerms,
   query: Float32Array | null,
-  isMatch: (index: TurnIndex, version: number) => boolean,
+  isMatch: Match | null,
 ): Sequence {
   const visible = visibleTurns(index, view)
   const { versions: turns } = visible
   const eligible = new Uint8Array(turns.length)
-  for (let place = 0; place < turns.length; place++) if (isMatch(index, turns[place]!)) eligible[place] = 1
+  if (isMatch === null) eligible.fill(1)
+  else for (let place = 0; place < turns.length; place++) if (isMatch(index, turns[place]!)) eligible[place] = 1
   return {
     entries: index.versions,
     turns,
@@ -109,26 +123,34 @@ function searchIndex(
 }
 
 function findTerms({ postings }: TurnIndex, { places }: VisibleTurns, terms: QueryTerms): TermMatches {
-  const matches = new MatchCollector()
-  for (const hash of terms.keys()) {
-    const [from, to] = postingsRange(postings, hash)
+  const ranges = [...terms.keys()].map((hash) => postingsRange(postings, hash))
+  const capacity = ranges.reduce((sum, [from, to]) => sum + to - from, 0)
+  const found = {
+    starts: new Int32Array(terms.size + 1),
+    places: new Int32Array(capacity),
+    counts: new Int32Array(capacity),
+  }
+  let next = 0
+  for (const [term, [from, to]] of ranges.entries()) {
     for (let posting = from; posting < to; posting++) {
       const place = places[postings.versions[posting]!]!
-      if (place >= 0) matches.add(place, postings.counts[posting]!)
+      if (place < 0) continue
+      found.places[next] = place
+      found.counts[next++] = postings.counts[posting]!
     }
-    matches.endTerm()
+    found.starts[term + 1] = next
   }
-  return matches.finish()
+  return { ...found, places: found.places.subarray(0, next), counts: found.counts.subarray(0, next) }
 }
 
 /** Returns the cosine of the query and each version; NaN if either has no vector. Vectors have length 1. */
 function cosines({ vectors, rows }: TurnIndex, versions: Int32Array, query: Float32Array | null): Float64Array {
-  const found = new Float64Array(versions.length).fill(NaN)
-  if (vectors === null || query === null) return found
+  const found = new Float64Array(versions.length)
+  if (vectors === null || query === null) return found.fill(NaN)
   const byRow = productsByRow(vectors, query)
   for (let place = 0; place < versions.length; place++) {
     const row = rows[versions[place]!]!
-    if (row >= 0) found[place] = byRow[row]!
+    found[place] = row >= 0 ? byRow[row]! : NaN
   }
   return found
 }

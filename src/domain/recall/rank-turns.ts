@@ -105,7 +105,8 @@ function hitAt(parts: readonly TurnFeatures[], { scores, textScores }: Scores, i
  */
 function* descending({ scores, times }: Scores): Generator<number> {
   // Use a heap instead of sorting, because callers read few of the indexes.
-  const heap = Int32Array.from(scores.keys())
+  const heap = new Int32Array(scores.length)
+  for (let index = 0; index < heap.length; index++) heap[index] = index
   const isBefore = (a: number, b: number) =>
     scores[a] !== scores[b] ? scores[a]! > scores[b]! : times[a] !== times[b] ? times[a]! > times[b]! : a < b
   const sink = (at: number, size: number) => {

@@ -94,20 +94,21 @@ export type RecallOptions = {
 /** Whether the recall searches more than one conversation. */
 const isWide = ({ scope }: Pick<RecallInput, 'scope'>): boolean => scope != null && scope !== 'CONVERSATION'
 
-/** Returns the conversation whose journal contains all changes to the searched data; null if the scope is wider. */
+/** Returns the id of the conversation whose journal contains all changes to the searched data; null for none. */
 export const coveringJournal = (input: RecallInput): string | null =>
   isWide(input) ? null : (input.conversationId ?? null)
 
 /**
- * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
- * Excludes superseded, streaming and aborted turns, and superseded facts.
+ * Returns the `k` most relevant memories, best first. `k` defaults to DEFAULT_HITS, at most MAX_HITS; `kinds` defaults
+ * to DEFAULT_KINDS. Excludes superseded, streaming and aborted turns, and superseded facts.
  *
- * `after` continues after the hits of earlier pages, at most MAX_PAGED_HITS in total. No page repeats a hit of an
- * earlier page, even as a newer version of its turn, or skips one. Memories written after the first page are excluded.
+ * With `after`, a cursor, returns the hits that follow the hits of the earlier pages; all pages together have at most
+ * MAX_PAGED_HITS hits. A page repeats no hit of an earlier page, even if its turn has a newer version by then. Memories
+ * written after the first page are excluded.
  *
- * `threshold` is the minimum relevance; defaults to 0. `maxTokens` limits the hits and neighbours of a page together;
- * hits that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how
- * the other filters apply to facts and summaries.
+ * `threshold` is the minimum relevance; defaults to 0. `maxTokens` is the maximum number of tokens in the hits and
+ * neighbours of a page together; null for no limit. Hits that do not fit are skipped, and are on a later page if they
+ * fit there. facts.ts and summaries.ts describe how the other filters apply to facts and summaries.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
  * @throws NotAllowed if rights.ts denies the call
  */
@@ -126,8 +127,8 @@ export async function recall(
     given.conversationId ?? null,
     given.scope === 'TENANT' ? ['tenantScope'] : [],
   )
-  const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
-  const position = given.after == null ? null : decodePosition(identity, given.after)
+  const identity = () => recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
+  const position = given.after == null ? null : decodePosition(identity(), given.after)
   const read = position?.read ?? []
   const k = Math.min(given.k ?? DEFAULT_HITS, MAX_PAGED_HITS - read.length)
   const writtenBy = position && new Date(position.readAt)
@@ -146,9 +147,9 @@ export async function recall(
   deps.recalledFacts.add(
     chosen.flatMap(({ hit: { candidate } }) => (candidate.kind === 'FACT' ? [candidate.fact.id] : [])),
   )
-  // Hash the hits only if a cursor is requested.
+  // Hash the inputs and the hits only if a cursor is requested.
   const cursorAfter = (hits: number) =>
-    encodePosition(identity, {
+    encodePosition(identity(), {
       readAt: position?.readAt ?? found.readAt.getTime(),
       read: [...read, ...chosen.slice(0, hits).map(({ hit }) => hitKey(identityOf(hit)))],
     })
@@ -186,7 +187,7 @@ function guessScope(deps: RecallDeps, viewer: Viewer, given: GivenInput): ScopeC
   return guess && !searchesFacts && isSearchedWhole(deps, viewer.tenant, [guess]) ? guess : null
 }
 
-/** Finds hits in a guessed state, and reads the state and the turns together. Searches again if the guess was wrong. */
+/** Finds hits in the guessed state, then reads the current state and the turns. Searches again after a wrong guess. */
 async function findByGuess(
   deps: RecallDeps,
   viewer: Viewer,
@@ -206,7 +207,7 @@ async function findByGuess(
   return readTurnsOf(deps, viewer, await find(scope))
 }
 
-/** Yields the hits with at least the minimum relevance, except those on earlier pages. @param read their keys */
+/** Yields the hits whose relevance is at least `threshold`, except those on earlier pages, whose keys are in `read`. */
 function* unreadOf(hits: Iterable<RankedMemory>, read: readonly number[], threshold: number): Generator<RankedMemory> {
   const isRead = new Set(read)
   for (const hit of hits) {

@@ -7,7 +7,7 @@ import type { TermCounts } from '../../text/term-counts.ts'
 /** Each turn has a place, which is its index in the sequence: 0 and up, in order of the turns' positions. */
 export type Sequence = {
   entries: IndexedTurns
-  /** By place: the turn's index in `entries`. */
+  /** By place: the turn's index in `entries`. Must not change, because `sessionsOf` caches the sessions by it. */
   turns: Int32Array
   /** By place: 1 if the turn matches the filter, otherwise 0. */
   eligible: Uint8Array
@@ -44,9 +44,9 @@ export class MatchCollector {
 
   finish(): TermMatches {
     return {
-      starts: Int32Array.from(this.#starts),
-      places: Int32Array.from(this.#places),
-      counts: Int32Array.from(this.#counts),
+      starts: new Int32Array(this.#starts),
+      places: new Int32Array(this.#places),
+      counts: new Int32Array(this.#counts),
     }
   }
 }
@@ -75,12 +75,17 @@ export function matchesOf(found: TermCounts, texts: number, terms: number): Term
 
 /** Returns the matches of the given terms only. The terms are then numbered in the order of `terms`. */
 export function matchesOfTerms({ starts, places, counts }: TermMatches, terms: readonly number[]): TermMatches {
-  const found = new MatchCollector()
-  for (const term of terms) {
-    for (let match = starts[term]!; match < starts[term + 1]!; match++) found.add(places[match]!, counts[match]!)
-    found.endTerm()
+  const newStarts = new Int32Array(terms.length + 1)
+  for (const [index, term] of terms.entries()) {
+    newStarts[index + 1] = newStarts[index]! + starts[term + 1]! - starts[term]!
   }
-  return found.finish()
+  const size = newStarts[terms.length]!
+  const found = { starts: newStarts, places: new Int32Array(size), counts: new Int32Array(size) }
+  for (const [index, term] of terms.entries()) {
+    found.places.set(places.subarray(starts[term], starts[term + 1]), newStarts[index])
+    found.counts.set(counts.subarray(starts[term], starts[term + 1]), newStarts[index])
+  }
+  return found
 }
 
 export const turnAtPlace = ({ entries, turns }: Sequence, place: number): IndexedTurn => turnAt(entries, turns[place]!)
@@ -117,7 +122,17 @@ const SESSION_GAP_MS = 60 * 60 * 1000
 /** By place: the first and the last place of the turn's session. A session is a run of turns without long gaps. */
 export type Sessions = { first: Int32Array; last: Int32Array }
 
-export function sessionsOf({ entries: { times }, turns }: Sequence): Sessions {
+/** The sessions of the turns of a sequence. Recalls of a conversation in the same view share the turns. */
+const knownSessions = new WeakMap<Int32Array, Sessions>()
+
+/** Returns the sessions of the sequence. */
+export function sessionsOf({ entries, turns }: Pick<Sequence, 'entries' | 'turns'>): Sessions {
+  let sessions = knownSessions.get(turns)
+  if (!sessions) knownSessions.set(turns, (sessions = findSessions(entries.times, turns)))
+  return sessions
+}
+
+function findSessions(times: Float64Array, turns: Int32Array): Sessions {
   const first = new Int32Array(turns.length)
   const last = new Int32Array(turns.length)
   for (let place = 1; place < turns.length; place++) {

@@ -211,6 +211,10 @@ export function versionAt({ versions: { positions, seqs } }: TurnIndex, position
   return -1
 }
 
+/** Whether the filter compares no value, so that every version matches. */
+export const isUnfiltered = ({ actors, roles, since, until, metadata, writtenBy }: SearchFilter): boolean =>
+  [actors, roles, since, until, metadata, writtenBy].every((value) => value == null)
+
 /** Whether the indexes contain all values that the filter compares. */
 export const isInMemory = ({ metadata, writtenBy }: SearchFilter): boolean => metadata == null && writtenBy == null
 

@@ -45,13 +45,7 @@ export function vectorAt({ dimension, blocks }: VectorBlocks, row: number): Floa
 let products: Products | undefined
 
 /** Returns the scalar product of the query and each vector, by row. */
-export function productsByRow({ dimension, blocks, rows }: VectorBlocks, query: Float32Array): Float32Array {
+export function productsByRow({ blocks, rows }: VectorBlocks, query: Float32Array): Float32Array {
   products ??= createProducts()
-  const perBlock = rowsPerBlock(dimension)
-  const found = new Float32Array(rows)
-  for (const [i, block] of blocks.entries()) {
-    const first = i * perBlock
-    found.set(products(block, Math.min(perBlock, rows - first), query), first)
-  }
-  return found
+  return products(blocks, rows, query)
 }

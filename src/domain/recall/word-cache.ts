@@ -12,7 +12,10 @@ import { updated, type TurnIndex } from './turn-index.ts'
 const MAX_BYTES = 64 * 1024 * 1024
 /** Estimated size of an index per journal entry, in bytes. */
 const ENTRY_BYTES = 200
-/** Milliseconds after which an index that no recall used is dropped, because its content may have been erased. */
+/**
+ * Time since its last use after which an index is dropped, in milliseconds. An unused index is not updated, so its
+ * content may have been erased.
+ */
 const UNUSED_MS = 60_000
 /**
  * Maximum number of entries that a recall reads to complete the indexes of its scope. If more are missing, it searches
@@ -20,8 +23,8 @@ const UNUSED_MS = 60_000
  */
 const MAX_NEWER = 2_000
 /**
- * Number of entries after which a statement reads no further conversation, because the embedded database runs only one
- * statement at a time.
+ * Number of entries after which a statement reads no further conversation. Keeps statements short, because the embedded
+ * database runs only one at a time.
  */
 const PIECE_ENTRIES = 5_000
 /** No embedder has this name. Reads with this name return no vectors. */
@@ -29,7 +32,7 @@ const NO_EMBEDDER = ''
 /** Maximum number of scopes whose last recall is remembered. */
 const MAX_RECALLED = 1_000
 
-/** The state of a conversation at which an index of its words was read. */
+/** The part of a conversation's state on which an index of its words depends. */
 type WordState = Pick<IndexState, 'lastSeq' | 'removedThrough'>
 
 /** Whether the index was read in that state or a later one. The numbers of a state never decrease. */
@@ -38,16 +41,17 @@ const hasWordsOf = (index: WordState, state: WordState): boolean =>
 
 type Conversation = { id: string; state: WordState }
 /**
- * A conversation to read: the entries after `after`, which update the index `before`, or all entries if both are null.
- * `entries` is the number of entries to read.
+ * A conversation to read: the entries with a seq above `after`, which update the cached index (`before`), or all
+ * entries if both are null. `entries` is the number of entries to read.
  */
 type Stale = Conversation & { before: TurnIndex | null; after: number | null; entries: number }
 
 export type WordCache = {
   /**
-   * Returns the indexes of the tenant's conversations, in the given states or later ones and in the given order. Omits
-   * conversations that no longer exist. Returns null if the scope is not cached; the second recall of a scope within
-   * UNUSED_MS then starts to fill the cache in the background, unless the scope would take more than half of it.
+   * Returns the indexes of the given conversations, in the same order, each in the given state or a later one. Reads at
+   * most MAX_NEWER missing entries. Omits conversations that no longer exist. Returns null if more entries are missing,
+   * if the scope is too large for the cache, or if an index was dropped meanwhile. If more entries are missing, the
+   * second recall of a scope within UNUSED_MS starts to fill the cache in the background.
    */
   read(pool: Pool, tenant: string, conversations: readonly Conversation[]): Promise<TurnIndex[] | null>
   /** Resolves when no background read is running. */
@@ -65,14 +69,14 @@ function staleOf(conversation: Conversation, cached: TurnIndex | undefined): Sta
 }
 
 /**
- * Divides the conversations into groups, one for each statement. A group contains either conversations with newer
+ * Divides the conversations into pieces, one for each statement. A piece contains either conversations with newer
  * entries to read, or conversations to read completely.
  */
 function piecesOf(stale: readonly Stale[]): Stale[][] {
   const pieces: Stale[][] = []
-  for (const group of [stale.filter(({ before }) => before), stale.filter(({ before }) => !before)]) {
+  for (const kind of [stale.filter(({ before }) => before), stale.filter(({ before }) => !before)]) {
     let entries = PIECE_ENTRIES
-    for (const each of group) {
+    for (const each of kind) {
       if (entries >= PIECE_ENTRIES) {
         pieces.push([])
         entries = 0
@@ -95,7 +99,7 @@ export function createWordCache(maxBytes = MAX_BYTES): WordCache {
     ttl: UNUSED_MS,
     updateAgeOnGet: true,
   })
-  /** The scopes that were recalled within UNUSED_MS. The key is the smallest id of their conversations. */
+  /** The scopes that were recalled in the last UNUSED_MS. A scope's key is the smallest id of its conversations. */
   const recalled = new LRUCache<string, true>({ max: MAX_RECALLED, ttl: UNUSED_MS })
   let isPurging = false
   let filling: Promise<void> | null = null

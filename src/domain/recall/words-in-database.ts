@@ -19,7 +19,8 @@ import { matchesOf, turnAtPlace, type Sequence } from './sequence.ts'
 const YIELD_AFTER = 256
 
 /**
- * Returns the number of turns that the viewer sees. Counts turns only where the viewer does not see all public turns.
+ * Returns the number of turns that the viewer sees. Uses the stored number of public turns of a conversation if the
+ * viewer sees all of them and no private turns; counts the turns of the other conversations.
  */
 async function countVisible(
   { pool }: GatherDeps,
@@ -121,8 +122,8 @@ async function readAround(
 }
 
 /**
- * Returns the ranges of positions to read. Nearby turns share a range. `around` more turns on each side complete the
- * sessions of the neighbours. They include only visible turns, so invisible turns do not change the result.
+ * Returns the ranges of positions to read. Nearby turns share a range. A range also includes `around` turns on each
+ * side, which complete the sessions of the neighbours. Only visible turns count, so others do not change the result.
  */
 function rangesOf(versions: readonly TurnVersionId[]): TurnRange[] {
   const around = SESSION_REACH + REACH

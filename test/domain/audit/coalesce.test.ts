@@ -31,7 +31,7 @@ describe('coalescing records of the audit log', () => {
     expect(coalescer.take(0).lines.size).toBe(0)
   })
 
-  it('writes at most BURST_LINES lines of a tenant at once, and counts the others in one line', () => {
+  it('returns at most BURST_LINES lines of a tenant at once, and one line that counts the other records', () => {
     const coalescer = new Coalescer()
     for (let i = 0; i < 10_000; i++) coalescer.add(denial({ actor: `actor ${i}` }), 0)
     coalescer.add(denial({ tenant: 'other' }), 0)
@@ -41,25 +41,25 @@ describe('coalescing records of the audit log', () => {
     expect(lines.get('other')).toHaveLength(1)
   })
 
-  it('writes at most LINES_PER_SECOND lines of a tenant per second after the first burst', () => {
+  it('returns at most LINES_PER_SECOND lines of a tenant per second after the first burst, besides overflow lines', () => {
     const coalescer = new Coalescer()
-    let written = 0
+    let returned = 0
     for (let second = 0; second < 100; second++) {
       for (let i = 0; i < 300; i++) coalescer.add(denial({ actor: `${second} ${i}` }), second * 1000)
-      written += coalescer
+      returned += coalescer
         .take(second * 1000)
         .lines.get('t')!
         .filter(({ verb }) => verb !== OVERFLOW).length
     }
-    expect(written).toBe(BURST_LINES + 99 * LINES_PER_SECOND)
+    expect(returned).toBe(BURST_LINES + 99 * LINES_PER_SECOND)
   })
 
-  it('drops the records of further tenants while those of MAX_TENANTS tenants wait, and counts them', () => {
+  it('drops and counts the records of further tenants while MAX_TENANTS tenants have recent records', () => {
     const coalescer = new Coalescer()
     for (let i = 0; i < MAX_TENANTS + 7; i++) coalescer.add(denial({ tenant: `t${i}` }), 0)
     const { lines, dropped } = coalescer.take(0)
     expect([lines.size, dropped]).toEqual([MAX_TENANTS, 7])
-    // Tenants whose credit is full again make room for others.
+    // `take` removes tenants whose credit is full again, so further tenants are accepted.
     coalescer.take(1_000_000)
     coalescer.add(denial({ tenant: 'new' }), 1_000_000)
     expect(coalescer.take(1_000_000).lines.size).toBe(1)

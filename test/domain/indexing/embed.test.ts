@@ -63,8 +63,8 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       ...((await similaritiesOf(world.deps, embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.keys()
         ?? []),
     ].sort((a, b) => a - b)
-  /** Waits until the embedder has read the whole journal of the conversation and no process claims it. */
-  const untilRead = (embedder: FakeEmbedder, conversationId: string, ms = PATIENCE_MS) =>
+  /** Waits until the embedder has processed the whole journal of the conversation and no process claims it. */
+  const untilProcessed = (embedder: FakeEmbedder, conversationId: string, ms = PATIENCE_MS) =>
     vi.waitFor(
       async () => {
         const [cursor, journal] = await Promise.all([
@@ -113,11 +113,11 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     await append(one, 'ada', 'this says nothing')
     const embedder = fakeEmbedder()
     const worker = await start(embedder)
-    await untilRead(embedder, one)
+    await untilProcessed(embedder, one)
     expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq])
     await commitTurn(world.deps, as('ada'), { writerToken: WRITER, turnId: open.id })
     worker.nudge([one])
-    await untilRead(embedder, one)
+    await untilProcessed(embedder, one)
     expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq, open.seq])
     expect(embedder.calls.flat().filter((text) => text === 'first')).toHaveLength(1)
   })
@@ -129,7 +129,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       for (let n = 0; n <= 4 * i; n++) await append(one, 'ada', `of ${one}: ${n}`)
     const embedder = fakeEmbedder()
     await start(embedder)
-    for (const one of conversationIds) await untilRead(embedder, one)
+    for (const one of conversationIds) await untilProcessed(embedder, one)
     for (const [i, one] of conversationIds.entries()) expect(await seqs(embedder, one)).toHaveLength(4 * i + 1)
     const texts = embedder.calls.flat().filter((text) => conversationIds.some((one) => text.startsWith(`of ${one}`)))
     expect(new Set(texts).size).toBe(texts.length)
@@ -150,7 +150,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
         }
       }),
     )
-    for (const one of conversationIds) await untilRead(mine, one)
+    for (const one of conversationIds) await untilProcessed(mine, one)
     for (const one of conversationIds) expect(await seqs(mine, one)).toHaveLength(10)
     const texts = [...mine.calls, ...theirs.calls].flat().filter((text) => text.startsWith('turn '))
     expect(new Set(texts).size).toBe(texts.length)
@@ -173,7 +173,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
         where: { embedder: embedder.name },
         data: { claimedUntil: new Date(Date.now() - 1) },
       })
-    await untilRead(embedder, one, 8_000)
+    await untilProcessed(embedder, one, 8_000)
     expect(await seqs(embedder, one)).toHaveLength(1)
   })
 
@@ -199,7 +199,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       })
     const after = fakeEmbedder(before.name)
     await start(after)
-    await untilRead(after, one)
+    await untilProcessed(after, one)
     expect(await seqs(after, one)).toHaveLength(20)
     const ours = (calls: string[][]) => calls.flat().filter((text) => text.endsWith(one)).length
     expect(ours(before.calls) + ours(after.calls)).toBeLessThanOrEqual(20 + 2 * after.batch)
@@ -215,7 +215,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     expect(read[0]!.through).toBe(read[0]!.turns.at(-1)!.entry)
     const embedder = fakeEmbedder()
     await start(embedder)
-    await untilRead(embedder, one)
+    await untilProcessed(embedder, one)
     expect(await seqs(embedder, one)).toEqual(turns.map(({ seq }) => seq))
   })
 
@@ -236,7 +236,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     expect(await seqs(embedder, one)).toEqual([])
     expect(log.warn).toHaveBeenCalledTimes(1)
     embedder.before = () => {}
-    await untilRead(embedder, one)
+    await untilProcessed(embedder, one)
     expect(await seqs(embedder, one)).toHaveLength(10)
     expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding turns succeeds again')
   })
@@ -252,7 +252,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     }
     const log = { ...world.deps.log, warn: vi.fn() }
     await start(embedder, { ...world.deps, log })
-    await untilRead(embedder, one)
+    await untilProcessed(embedder, one)
     expect(await seqs(embedder, one)).toEqual([turns[0]!.seq, turns[2]!.seq])
     expect(log.warn).toHaveBeenCalledTimes(1)
   })
@@ -267,7 +267,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       if (texts.includes('hello there')) await deleteConversation(world.deps, as('ada'), gone).catch(() => {})
     }
     await start(embedder, { ...world.deps, log })
-    await untilRead(embedder, stays)
+    await untilProcessed(embedder, stays)
     expect(await seqs(embedder, stays)).toHaveLength(1)
     expect(await seqs(embedder, gone)).toEqual([])
     expect(log.warn).not.toHaveBeenCalled()

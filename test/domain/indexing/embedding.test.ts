@@ -1,5 +1,5 @@
-// A change of the embedder on real databases: searches use the previous embedder until the new one has read every
-// conversation; the vectors of the previous one are deleted later.
+// A change of the embedder on real databases: searches use the previous embedder until the new one is complete; the
+// vectors of the previous one are deleted later.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createEmbedding, type Embedding } from '../../../src/domain/indexing/embedding.ts'
@@ -45,7 +45,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     return open
   }
 
-  it('searches with the previous embedder until the new one has read every conversation', async () => {
+  it('searches with the previous embedder until the new one is complete', async () => {
     const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
     await append(one, 'ada', 'said before')

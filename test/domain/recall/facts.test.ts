@@ -1,5 +1,5 @@
-// Recall of facts and summaries: they are found by words immediately, facts also by meaning soon after, within the
-// viewer's view, and are ranked together with turns.
+// Recall of facts and summaries. Both are found by words immediately; facts are also found by meaning once they have
+// vectors. A recall returns only what the viewer sees, and ranks facts and summaries together with turns.
 
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -78,7 +78,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await found('Who plays the violin?', { kinds: ['FACT'], k: 100 })).toHaveLength(100)
   }, 60_000)
 
-  it('finds facts by meaning once they have vectors, with the greater similarity of object and sentence', async () => {
+  it('finds facts by meaning once they have vectors, by the similarity of object or sentence, whichever is greater', async () => {
     await waitForFactVectors(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
     const { hits, plan } = await ask('dog', { kinds: ['FACT'] })
     expect(hits.map(({ memory }) => textOf(memory))).toEqual(['Ada owns a puppy', 'Bob paid the invoice'])

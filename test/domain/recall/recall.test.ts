@@ -1,5 +1,5 @@
-// Recall as clients use it: turns are found by words immediately and by meaning soon after, within the requested scope
-// and the viewer's view; invalid queries fail with clear errors.
+// Recall as clients use it. Turns are found by words immediately, and by meaning once they have vectors. A recall
+// returns only turns of the requested scope that the viewer sees. Invalid queries fail with clear errors.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'

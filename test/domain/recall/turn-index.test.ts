@@ -1,4 +1,4 @@
-// The index of a conversation in memory: the versions that a view shows.
+// The in-memory index of a conversation: the versions that a view contains.
 
 import { expect, it } from 'vitest'
 import { updated, visibleTurns } from '../../../src/domain/recall/turn-index.ts'
@@ -29,7 +29,7 @@ const indexOf = (...versions: IndexedVersion[]) =>
     participants: [],
   })
 
-it('a view from before a private turn to its actor does not show that turn to other views of its class', () => {
+it('a view from before the first private turn for its actor excludes that turn, as all views with its cache key do', () => {
   const index = indexOf(version(1), version(2, ['ada', 'bob']))
   const seen = (actor: string | null, addressed: boolean) => [
     ...visibleTurns(index, { actor, windows: [1], addressed }).versions,

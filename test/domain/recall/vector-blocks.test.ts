@@ -21,7 +21,7 @@ it('the compiled module in the repository is that of the source', async () => {
 describe('vectors in blocks', () => {
   it('have the dot product of each vector with the query, for any dimension and number of vectors', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1_600 }), fc.integer({ min: 1, max: 200 }), (dimension, count) => {
+      fc.property(fc.integer({ min: 1, max: 1_600 }), fc.integer({ min: 1, max: 400 }), (dimension, count) => {
         const vectors = listOf(dimension, count)
         const query = vectorOf(dimension, 1_000)
         expect([...productsByRow(withVectors(null, vectors)!, query)]).toEqual(
@@ -64,6 +64,12 @@ it('products are correct for more blocks than the module keeps copies of', () =>
   const blocks = [1, 2, 3, 4].map((seed) => withVectors(null, listOf(64, 5, 100 * seed))!)
   for (const list of [...blocks, ...blocks.toReversed(), blocks[0]!, blocks[2]!]) {
     const wanted = Array.from({ length: 5 }, (_, row) => product(vectorAt(list, row), query))
-    expect([...products(list.blocks[0]!, 5, query)]).toEqual(wanted)
+    expect([...products(list.blocks, 5, query)]).toEqual(wanted)
   }
+})
+
+it('products are correct for more vectors than the module collects at once', () => {
+  const vectors = listOf(2, 40_000)
+  const query = vectorOf(2, 3)
+  expect([...productsByRow(withVectors(null, vectors)!, query)]).toEqual(vectors.map((each) => product(each, query)))
 })
