@@ -15,8 +15,8 @@ const CACHE = join(root, 'node_modules/.cache')
 const NAME = 'colloquy-compiled-'
 /** Number of earlier versions to keep, because running servers may still load modules of them. */
 const KEPT = 3
-/** The directories that are compiled. */
-const SOURCES = ['src', 'test/demo']
+/** The directories that are compiled. The Dockerfile copies only the first one. */
+const SOURCES = ['src', 'test/bench', 'test/demo', 'test/support']
 /** Other files on which the result depends. npm writes the last one when it installs packages. */
 const BASIS = ['package.json', 'scripts/compiled.js', 'scripts/bundle.js', 'node_modules/.package-lock.json']
 const BUNDLE = 'colloquy.cjs'
@@ -49,9 +49,12 @@ async function compile(files, directory) {
   await stop()
 }
 
-/** @param {string} source */
+/**
+ * Returns the files of a directory, and none if it does not exist.
+ * @param {string} source
+ */
 const filesIn = (source) =>
-  readdirSync(join(root, source), { recursive: true, withFileTypes: true })
+  (existsSync(join(root, source)) ? readdirSync(join(root, source), { recursive: true, withFileTypes: true }) : [])
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
 

@@ -4,7 +4,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { median, type Figure, type Report } from './figures.ts'
 import { startCheckout } from './process.ts'
 import { withDatabase, type Bench } from './services.ts'
@@ -12,7 +11,6 @@ import { withDatabase, type Bench } from './services.ts'
 const ROUNDS = 5
 /** Time from the first answer of the last start until the memory is read, ms. */
 const IDLE_MS = 30_000
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Maximum seconds to the first answer of the first and of the second start, and maximum MB when idle. */
 const TARGETS = { embedded: { first: 3, second: 1.5, memory: 350 }, Postgres: { first: 3, second: 1.5, memory: 180 } }
@@ -22,7 +20,7 @@ type Times = { first: number[]; second: number[]; memory: number[] }
 /** Starts a server, waits for its first answer, and stops it. Returns the seconds; with `memory`, also adds the MB. */
 async function start(env: Record<string, string>, memory?: number[]): Promise<number> {
   const begin = performance.now()
-  const server = await startCheckout(ROOT, env)
+  const server = await startCheckout(process.cwd(), env)
   try {
     const response = await fetch(`http://127.0.0.1:${server.port}/graphql`, {
       method: 'POST',

@@ -7,8 +7,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer, type RawData } from 'ws'
 
-/** Length of the operation ids of fan-out-subscribers.ts, and the offset of the id in a message. */
+/** Length of the operation ids of fan-out-subscribers.ts. */
 const ID_LENGTH = randomUUID().length
+/** Text before the id in a message. */
 const MESSAGE_START = '{"id":"'
 /** Size of the header of an unmasked text frame whose payload has 126 to 65,535 bytes. */
 const HEADER_SIZE = 4

@@ -29,13 +29,16 @@ const WORDS =
 export const textOf = (number: number) =>
   Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
 
+/** Without background work, except embedding: the other servers do none. */
+const PLAIN = { compaction: { strategy: 'NEVER' as const }, automaticTitle: false }
+
 /** Creates empty conversations. Returns their ids. */
 export async function createConversations(databaseUrl: string, redisUrl: string, count: number): Promise<string[]> {
   const { deps, close } = await openDeps(databaseUrl, redisUrl)
   try {
     const ids: string[] = []
     for (let index = 0; index < count; index++) {
-      ids.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).conversation.id)
+      ids.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }], ...PLAIN })).conversation.id)
     }
     return ids
   } finally {
@@ -55,7 +58,8 @@ export async function fill(
     for (let index = 0; index < CONVERSATIONS; index++) {
       const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
       ids.read.push(
-        (await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).conversation.id,
+        (await createConversation(deps, viewer, { title: `Conversation ${index}`, participants, ...PLAIN }))
+          .conversation.id,
       )
     }
     for (let from = 0; from < TURNS; from += BATCH) {

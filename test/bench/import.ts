@@ -23,7 +23,7 @@ const CALLS = 4
 const WORDS_PER_TURN = 25
 /** Number of words that texts consist of: the most frequent words with a vector. */
 const VOCABULARY = 10_000
-const QUERIES = 100
+const QUERIES = 500
 const K = 10
 /** Maximum seconds until all turns are searchable. */
 const TARGET_SECONDS = 180

@@ -17,6 +17,8 @@ const viewer = { tenant: 'default', actor: 'ada' }
 /** Number of turns per call of a bulk append. */
 const BATCH = 500
 const POLL_MS = 5
+/** Interval of the sweeps that build indexes of vectors, ms; below the `quietMs` of `settle`. */
+const SWEEP_MS = 1_000
 
 export type Ours = {
   deps: Deps
@@ -45,7 +47,7 @@ export async function openOurs(
   await deps.embedding.stop()
   const embedding = createEmbedding(
     { ...deps, embedder: textEmbedder },
-    { find: async () => null, indexes: vectorIndexes(deps.db, databaseUrl) },
+    { find: async () => null, indexes: vectorIndexes(deps.db, databaseUrl), sweepMs: SWEEP_MS },
   )
   // The platform notifies the embedding object that createDeps returned, so change that object.
   Object.assign(deps.embedding, embedding)

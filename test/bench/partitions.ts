@@ -6,7 +6,7 @@ import { readTurns } from '../../src/store/sql/turn/read-turns.ts'
 import { format, medianTime, note, rateOf } from './figures.ts'
 import { openOurs, type Ours } from './ours.ts'
 import { measure, tableOf, type Measured, type Row } from './row.ts'
-import { execute, withDatabase, type Bench } from './services.ts'
+import { settle, withDatabase, type Bench } from './services.ts'
 
 const PARTITIONS = 16
 const TURNS = 1_000
@@ -36,7 +36,7 @@ async function fill(ours: Ours, url: string): Promise<Side> {
     conversations.push(id)
   }
   await ours.untilEmbedded()
-  await execute(url, 'ANALYZE')
+  await settle(url)
   const { rows } = await ours.deps.pool.query<{ id: string }>({
     scope: 'default',
     text: 'SELECT id FROM turn ORDER BY id LIMIT 1000',

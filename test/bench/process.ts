@@ -3,9 +3,9 @@
 
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const running = new Set<ChildProcess>()
 
@@ -41,7 +41,23 @@ export type ServerProcess = {
   stop(): Promise<void>
 }
 
-const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+/** A server is idle once it uses less than IDLE_CPU_MS of processor time in IDLE_MS. */
+const IDLE_MS = 300
+const IDLE_CPU_MS = 30
+const MAX_WAIT_MS = 120_000
+
+/** Waits until the server's background work, such as embedding new turns, has ended. */
+export async function untilIdle({ cpuMs }: ServerProcess): Promise<void> {
+  for (const begin = performance.now(); performance.now() - begin < MAX_WAIT_MS;) {
+    const before = await cpuMs()
+    await sleep(IDLE_MS)
+    if ((await cpuMs()) - before < IDLE_CPU_MS) return
+  }
+  throw new Error(`the server is not idle after ${MAX_WAIT_MS / 1_000} s`)
+}
+
+/** Returns the path of a file of the repository, in whose root npm runs scripts. This file may be a compiled copy. */
+const fileOf = (path: string) => resolve(path)
 
 /** Returns the node arguments in a checkout's `npm start` script. The last argument is the file to run. */
 async function startArguments(root: string): Promise<string[]> {
@@ -124,7 +140,7 @@ type Envelope<Reply> = { reply: Reply } | { error: string }
 /** Starts a file of this directory as a worker. The file must call `answer`. */
 export function startWorker<Question extends object, Reply>(file: string): Worker<Question, Reply> {
   const child = watch(
-    fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'], serialization: 'advanced' }),
+    fork(fileOf(join('test/bench', file)), { execArgv: ['--import', 'tsx'], serialization: 'advanced' }),
   )
   return {
     ask: (question) =>

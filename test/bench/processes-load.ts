@@ -1,5 +1,5 @@
-// A writer of processes.ts, in a process of its own: appends turns with different texts to one server, one request
-// after the other on each connection, and returns the acknowledged turns.
+// Worker process of the benchmark processes.ts: appends turns with different texts to one server, one request at a time
+// on each connection, and returns the acknowledged turns.
 
 import { openConnection } from './http-client.ts'
 import { APPEND } from './http-requests.ts'

@@ -4,20 +4,24 @@ import { measure, measureParts, ratios, tableOf, type Measured } from './row.ts'
 const row = { label: 'page of 50', against: 'Mastra', asked: 2 }
 const headings = { against: 'peer', theirs: 'theirs' }
 
-describe('the table of a comparison', () => {
-  test('contains the ratio of each pair of rounds, above 1 if ours is better', () => {
-    expect(ratios([10, 30], [5, 10], '/s')).toEqual([2, 3])
-    expect(ratios([10, 30], [5, 90], 'ms')).toEqual([0.5, 3])
-  })
+test('ratios returns the ratio of each pair of rounds: above 1 if ours is better', () => {
+  expect(ratios([10, 30], [5, 10], '/s')).toEqual([2, 3])
+  expect(ratios([10, 30], [5, 90], 'ms')).toEqual([0.5, 3])
+})
 
+describe('the table of a comparison', () => {
   test.each<[string, Measured, string[]]>([
     [
-      'a reached target',
+      'the verdict "ok" for a reached target',
       { ...row, unit: 'ms', ours: [1, 1, 1], theirs: [2, 3, 4] },
       ['1.00', '3.00', '3.00×', '2.00 to 4.00', 'ok'],
     ],
-    ['a missed target', { ...row, unit: '/s', ours: [100], theirs: [80] }, ['100', '80.0', '1.25×', 'below target']],
-    ['a row that could not run', { ...row, unit: '/s', failure: 'no route' }, ['≥ 2×', 'not run: no route']],
+    [
+      'the verdict "below target" for a missed target',
+      { ...row, unit: '/s', ours: [100], theirs: [80] },
+      ['100', '80.0', '1.25×', 'below target'],
+    ],
+    ['the reason why a row could not run', { ...row, unit: '/s', failure: 'no route' }, ['≥ 2×', 'not run: no route']],
   ])('contains %s', (_, measured, cells) => {
     const line = tableOf([measured], headings).at(-1)!
     for (const cell of [...cells, row.label, row.against]) expect(line).toContain(cell)
@@ -38,7 +42,7 @@ describe('measuring a row', () => {
     expect([ours, theirs].map(({ mock }) => mock.calls.length)).toEqual([6, 6])
   })
 
-  test('fails without measuring if the sides do different work', async () => {
+  test('reports the failure, and runs neither side, if the sides do different work', async () => {
     const side = vi.fn(async () => 1)
     const check = async () => {
       throw new Error('10 rows against 9')
@@ -47,7 +51,9 @@ describe('measuring a row', () => {
     expect(measured).toMatchObject({ failure: '10 rows against 9' })
     expect(side).not.toHaveBeenCalled()
   })
+})
 
+describe('measuring parts', () => {
   test('reports a part that cannot start, and measures the next part', async () => {
     const measured = { ...row, unit: 'ms', ours: [1], theirs: [1] } as const
     const parts: Parameters<typeof measureParts>[0] = [

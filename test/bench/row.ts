@@ -28,6 +28,15 @@ export type Measured =
 const ROUNDS = 5
 /** Warm-up of each side, ms: V8 optimises functions after some hundred calls, and the caches fill. */
 export const WARM_UP_MS = 2_000
+/** Warm-up of each server over HTTP, ms: a request runs much code once, which V8 optimises after some thousand requests. */
+export const HTTP_WARM_UP_MS = 8_000
+
+/**
+ * Number of calls in a round: of one caller, and of all concurrent callers. V8 discards optimised code in the garbage
+ * collection before a round, and needs some 60 calls to optimise it again.
+ */
+export const CALLS = 200
+export const SHARED_CALLS = 640
 
 /** Measures the row after the warm-up of both sides. A row that cannot run is reported with its reason. */
 export async function measure(row: Row, progress: Progress): Promise<Measured> {

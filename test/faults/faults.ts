@@ -1,5 +1,5 @@
 // The faults: how each is injected, how long it lasts, and how it is undone. Each fault restores the cluster at its
-// end.
+// end, except that a shifted clock stays shifted.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -11,7 +11,7 @@ export type Fault = {
   name: string
   /** The part of the cluster that the fault affects. Two faults with the same target do not run at the same time. */
   target: 'server' | 'services'
-  /** Injects the fault, waits, and undoes it. */
+  /** Injects the fault, waits, and undoes it, unless it is a clock jump. */
   run(cluster: Cluster, random: Random, seconds: number): Promise<void>
 }
 

@@ -23,8 +23,8 @@ const RECOVERY_MS = 60_000
 const LONG_RUN_S = 300
 
 /**
- * A fault, or two at once, and the times from its end until a turn of each conversation was acknowledged, and until
- * every subscriber had received it, ms.
+ * One fault, or two injected together. `acknowledgedMs` is the time from their end until an append to each conversation
+ * was acknowledged or given up; `deliveredMs`, until every subscriber received these turns, Infinity after `recoveryMs`.
  */
 export type Injected = { name: string; acknowledgedMs: number; deliveredMs: number }
 
@@ -91,7 +91,7 @@ async function injectFaults(
   subscribers: readonly Subscriber[],
   { seconds, seed, log, recoveryMs = RECOVERY_MS }: Settings,
 ) {
-  // Not the clients' random source, because the number of their random choices depends on the duration of requests.
+  // The clients' random source would make the faults depend on the duration of requests.
   const random = createRandom(seed)
   const end = performance.now() + seconds * 1_000
   const all = shuffled(faultsOf(cluster), random)
@@ -103,9 +103,11 @@ async function injectFaults(
   const inject = async (name: string, faults: Fault[]) => {
     await Promise.all(faults.map((fault) => fault.run(cluster, random, lengthOf(random))))
     const result = { name, ...(await recover(run, subscribers, recoveryMs)) }
-    log(
-      `${name}: acknowledged after ${result.acknowledgedMs.toFixed(0)} ms, delivered after ${result.deliveredMs.toFixed(0)} ms`,
-    )
+    const delivery =
+      result.deliveredMs === Infinity
+        ? `not delivered within ${recoveryMs} ms`
+        : `delivered after ${result.deliveredMs.toFixed(0)} ms`
+    log(`${name}: acknowledged or given up after ${result.acknowledgedMs.toFixed(0)} ms, ${delivery}`)
     injected.push(result)
   }
   if (cluster.services && seconds >= LONG_RUN_S) await inject(longOutage.name, [longOutage])
@@ -113,7 +115,7 @@ async function injectFaults(
     const fault = all.next().value
     if (fault.target === 'services' && random.chance(0.3)) {
       const other = ofServers.next().value
-      await inject(`two at once`, [fault, other])
+      await inject('two faults at once', [fault, other])
     } else await inject(fault.name, [fault])
     await sleep(random.below(1_000))
   }
@@ -126,11 +128,11 @@ const JOURNALS = `SELECT e.conversation_id AS conversation, e.seq, e.kind::text,
 /** The second check, in SQL. It shares no code with the checker. */
 const COUNT_CHECK = `SELECT conversation_id || ': ' || count(*) || ' entries, last seq ' || max(seq) AS detail
     FROM entry GROUP BY conversation_id HAVING count(*) <> max(seq)
-  UNION ALL SELECT j.conversation_id || ': the journal ends at ' || last_seq FROM journal j
+  UNION ALL SELECT j.conversation_id || ': last_seq is ' || last_seq || ', which is not the number of entries' FROM journal j
     WHERE last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)
   UNION ALL SELECT conversation_id || ': ' || count(*) || ' turns of clientId ' || client_id
     FROM turn WHERE client_id IS NOT NULL GROUP BY conversation_id, actor, client_id HAVING count(*) > 1
-  UNION ALL SELECT conversation_id || ': ' || count(*) || ' turns with one text'
+  UNION ALL SELECT conversation_id || ': ' || count(*) || ' turns with the same text'
     FROM turn WHERE length(text) > 36 AND role = 'USER' GROUP BY conversation_id, text HAVING count(*) > 1`
 
 async function readJournals(query: Query): Promise<Journals> {
@@ -143,7 +145,10 @@ async function readJournals(query: Query): Promise<Journals> {
   return journals
 }
 
-/** Waits until every subscriber has received the last entry, and another 0.5 s for entries that arrive twice. */
+/**
+ * Waits until every subscriber has received the last entry, at most `recoveryMs`. Then waits another 0.5 s for entries
+ * that arrive twice.
+ */
 async function catchUp(subscribers: readonly Subscriber[], expected: ReadonlyMap<string, number>, recoveryMs: number) {
   const end = performance.now() + recoveryMs
   const isBehind = ({ subscription, last }: Subscriber) => last() < (expected.get(subscription.conversation) ?? 0)
@@ -160,7 +165,7 @@ export type Settings = {
   /** Environment variables of the servers. */
   env?: Record<string, string>
   credentials: Run['credentials']
-  /** Time within which writers and subscribers must work again after a fault, ms. */
+  /** Time within which writers and subscribers must recover after a fault, ms. Defaults to RECOVERY_MS. */
   recoveryMs?: number
   /** SQL that plants a bug in the database before the clients start. */
   plant?: string
@@ -218,7 +223,10 @@ export async function runFaults(settings: Settings): Promise<Report> {
         ...exits.map((reason) => ({ rule: 'no process ends by itself', detail: `ended with ${reason}` })),
         ...injected
           .filter(({ deliveredMs }) => deliveredMs === Infinity)
-          .map(({ name }) => ({ rule: 'clients recover', detail: `not within ${recoveryMs} ms after ${name}` })),
+          .map(({ name }) => ({
+            rule: 'clients recover',
+            detail: `no recovery within ${recoveryMs} ms after ${name}`,
+          })),
       ],
       notes: services && 'reason' in services.disk ? [`The disk was not filled: ${services.disk.reason}`] : [],
     }

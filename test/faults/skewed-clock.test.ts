@@ -18,7 +18,7 @@ process.kill(process.pid, 'SIGUSR2')`
 test.each([
   ['0', [0, 5]],
   ['300000', [5, -5]],
-])('the module shifts the clock by %s ms, and by the opposite offset on SIGUSR2', async (offset, minutes) => {
+])('with CLOCK_OFFSET_MS=%s, the clock is shifted by %j minutes before and after SIGUSR2', async (offset, minutes) => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--import', 'tsx', '--import', new URL('skewed-clock.ts', import.meta.url).pathname, '--eval', PROGRAM],

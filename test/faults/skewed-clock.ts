@@ -1,6 +1,7 @@
 // Preloaded into a server process: shifts its clock by CLOCK_OFFSET_MS (by default 0), as NTP or an operator may do.
-// Covers `Date.now`, `new Date()` and `Date()` in every thread, but not timers and performance.now(), which are
-// monotonic, and not the clock of Postgres. SIGUSR2 negates the offset, and changes an offset of 0 to 5 minutes.
+// Covers `Date.now`, `new Date()` and `Date()` in the main thread. Does not cover worker threads, which do not load
+// this module, the clock of Postgres, or timers and performance.now(), which are monotonic. SIGUSR2 negates the offset,
+// and changes an offset of 0 to 5 minutes.
 
 const Real = Date
 let offset = Number(process.env.CLOCK_OFFSET_MS ?? 0)

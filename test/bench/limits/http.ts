@@ -1,34 +1,19 @@
 // Rows over HTTP: our server against a bare node:http + `pg` server. The servers and the load generator run in
 // processes of their own.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { bare, compareResponses } from '../http.ts'
 import type { Load, LoadResult } from '../http-load.ts'
 import { APPEND, createConversations, fill, graphql, LIST, PAGE, type Requests } from '../http-requests.ts'
-import { startServer, startWorker, type ServerProcess } from '../process.ts'
+import { startServer, startWorker, untilIdle, type ServerProcess } from '../process.ts'
 import { TEXT } from '../raw-append.ts'
-import { measure, type Measured, type Row } from '../row.ts'
-import { withDatabase, type Bench } from '../services.ts'
+import { HTTP_WARM_UP_MS, measure, type Measured, type Row } from '../row.ts'
+import { SERVER_QUIET_MS, settle, withDatabase, type Bench } from '../services.ts'
 
 const CONNECTIONS = 16
 const ROUND_MS = 1_500
-/** A server is idle once it uses less than IDLE_CPU_MS of processor time in IDLE_MS. */
-const IDLE_MS = 300
-const IDLE_CPU_MS = 30
-const MAX_WAIT_MS = 30_000
 
 type Asked = Pick<Row, 'label' | 'against' | 'asked'>
 type Side = { server: ServerProcess; sent: Requests }
-
-/** Waits until background work, such as embedding the turns of the last round, has ended. */
-async function untilIdle({ cpuMs }: ServerProcess): Promise<void> {
-  for (const begin = performance.now(); performance.now() - begin < MAX_WAIT_MS;) {
-    const before = await cpuMs()
-    await sleep(IDLE_MS)
-    if ((await cpuMs()) - before < IDLE_CPU_MS) return
-  }
-  throw new Error(`the server still works after ${MAX_WAIT_MS / 1_000} s`)
-}
 
 export async function rowsOfHttp({ services: { databaseUrl, redisUrl }, progress }: Bench): Promise<Measured[]> {
   return withDatabase(databaseUrl, (url) =>
@@ -45,6 +30,7 @@ export async function rowsOfHttp({ services: { databaseUrl, redisUrl }, progress
       }
       try {
         const server = await start('src/bin.ts', url)
+        await settle(url, SERVER_QUIET_MS)
         const limit = await start('test/bench/http-limit.ts', url)
         const appendLimit = await start('test/bench/http-limit.ts', appendUrl)
         const rate =
@@ -55,7 +41,7 @@ export async function rowsOfHttp({ services: { databaseUrl, redisUrl }, progress
             return (await load.ask({ ...sent, ...options })).perSecond
           }
         const row = ({ label, ...asked }: Asked, ours: Requests, theirs: Side, isRead: boolean): Row => ({
-          ...{ label: `HTTP ${label}, ${CONNECTIONS} connections`, ...asked, unit: '/s' },
+          ...{ label: `HTTP ${label}, ${CONNECTIONS} connections`, ...asked, unit: '/s', warmUpMs: HTTP_WARM_UP_MS },
           ...(isRead && {
             check: async () => void (await compareResponses([server, ours], [theirs.server, theirs.sent])),
           }),

@@ -10,14 +10,10 @@ import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { medianTime, rateOf } from '../figures.ts'
 import { openOurs, type Ours } from '../ours.ts'
 import { insertTurn, insertTurns, TEXT } from '../raw-append.ts'
-import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
-import { execute, withDatabase, type Bench } from '../services.ts'
+import { CALLS, measure, SHARED_CALLS, WARM_UP_MS, type Measured, type Row } from '../row.ts'
+import { settle, withDatabase, type Bench } from '../services.ts'
 import { textEmbedder, vectorOf } from '../text-embedder.ts'
 
-/** Number of calls of one caller in a round. */
-const CALLS = 40
-/** Number of calls of CALLERS concurrent callers in a round. */
-const SHARED_CALLS = 320
 /** Number of appends of all callers in a round. */
 const APPENDS = 1_600
 const CALLERS = 16
@@ -40,7 +36,7 @@ async function withSides<T>({ services, progress }: Bench, embeds: boolean, use:
     const poolSize = loadConfig({ DATABASE_URL: databaseUrl }).databasePoolSize
     const pool = createPool({ databaseUrl, poolSize }, (error) => progress(`a connection failed: ${error.message}`))
     try {
-      return await use({ ours, pool, settle: () => execute(databaseUrl, 'VACUUM ANALYZE') })
+      return await use({ ours, pool, settle: () => settle(databaseUrl) })
     } finally {
       await pool.end()
       await ours.close()
@@ -89,13 +85,13 @@ async function compareReads(ours: Read, limit: Read): Promise<void> {
 
 const ONE_STATEMENT = 'one statement'
 const ofOneCaller = (label: string, asked: number, ours: Read, limit: Read): Row => ({
-  ...{ label, against: ONE_STATEMENT, asked, unit: 'ms' },
+  ...{ label, against: ONE_STATEMENT, asked, unit: 'ms', warmUpMs: WARM_UP_MS },
   check: () => compareReads(ours, limit),
   ours: () => medianTime(CALLS, ours),
   theirs: () => medianTime(CALLS, limit),
 })
 const ofAllCallers = (label: string, asked: number, ours: Read, limit: Read): Row => ({
-  ...{ label: `${label}, ${CALLERS} callers`, against: ONE_STATEMENT, asked, unit: '/s' },
+  ...{ label: `${label}, ${CALLERS} callers`, against: ONE_STATEMENT, asked, unit: '/s', warmUpMs: WARM_UP_MS },
   check: () => compareReads(ours, limit),
   ours: () => rateOf(CALLERS, SHARED_CALLS, ours),
   theirs: () => rateOf(CALLERS, SHARED_CALLS, limit),

@@ -5,10 +5,10 @@ import pg from 'pg'
 import { openConnection } from '../http-client.ts'
 import type { Load, LoadResult } from '../http-load.ts'
 import { APPEND, fill, graphql, LIST, PAGE, textOf, TURNS, type Requests } from '../http-requests.ts'
-import { startServer, startWorker, type ServerProcess } from '../process.ts'
+import { startServer, startWorker, untilIdle, type ServerProcess } from '../process.ts'
 import { TEXT } from '../raw-append.ts'
-import { withDatabase, type Bench } from '../services.ts'
-import { measure, type Measured, type Row } from '../row.ts'
+import { SERVER_QUIET_MS, settle, withDatabase, type Bench } from '../services.ts'
+import { HTTP_WARM_UP_MS, measure, type Measured, type Row } from '../row.ts'
 
 const CONNECTIONS = 16
 const ROUND_MS = 1_500
@@ -89,18 +89,25 @@ export async function rowsOfHttp({ services: { databaseUrl, redisUrl }, progress
       }
       try {
         const ours = await start('src/bin.ts', { DATABASE_URL: url, REDIS_URL: redisUrl })
+        await settle(url, SERVER_QUIET_MS)
         const theirs = await start('test/bench/peers/postgraphile-server.ts', { DATABASE_URL: theirUrl })
-        const rate =
-          ({ port }: ServerProcess, sent: Requests) =>
-          async () => {
-            const options = { port, connections: CONNECTIONS, ms: ROUND_MS, expectedText: '"seq"' }
-            return (await load.ask({ ...sent, ...options })).perSecond
-          }
+        const rate = (server: ServerProcess, sent: Requests) => async () => {
+          await untilIdle(server)
+          const { port } = server
+          const options = { port, connections: CONNECTIONS, ms: ROUND_MS, expectedText: '"seq"' }
+          return (await load.ask({ ...sent, ...options })).perSecond
+        }
         const measured: Measured[] = []
         const compare = async (label: string, asked: number, [one, other]: [string, string], variables: object[]) => {
           const sent = { ours: graphql(one, variables), theirs: graphql(other, variables) }
           const row: Row = {
-            ...{ label: `HTTP ${label}, ${CONNECTIONS} connections`, against: 'PostGraphile', asked, unit: '/s' },
+            ...{
+              label: `HTTP ${label}, ${CONNECTIONS} connections`,
+              against: 'PostGraphile',
+              asked,
+              unit: '/s',
+              warmUpMs: HTTP_WARM_UP_MS,
+            },
             check: () => checkTurns([ours, sent.ours], [theirs, sent.theirs]),
             ours: rate(ours, sent.ours),
             theirs: rate(theirs, sent.theirs),
@@ -109,9 +116,9 @@ export async function rowsOfHttp({ services: { databaseUrl, redisUrl }, progress
         }
         const appended = ids.written.map((conversationId) => ({ conversationId, text: TEXT }))
         const pages = ids.read.map((conversationId) => ({ conversationId }))
-        await compare('append', 1.5, [APPEND, THEIR_APPEND], appended)
         await compare('page of 50', 2, [PAGE, THEIR_PAGE], pages)
         await compare('50 conversations × 20 turns', 2, [LIST, THEIR_LIST], [{}])
+        await compare('append', 1.5, [APPEND, THEIR_APPEND], appended)
         return measured
       } finally {
         await Promise.all(started.map((each) => each.stop()))

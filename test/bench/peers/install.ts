@@ -4,7 +4,7 @@
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 
 const VERSIONS = {
@@ -17,7 +17,7 @@ const VERSIONS = {
   postgraphile: '4.14.1',
 } as const
 
-const DIRECTORY = fileURLToPath(new URL('../../../node_modules/.cache/peers/', import.meta.url))
+const DIRECTORY = resolve('node_modules/.cache/peers') + sep
 
 /** Returns a peer's name and version, for the notes of a report. */
 export const versionOf = (name: keyof typeof VERSIONS): string => `${name} ${VERSIONS[name]}`

@@ -3,21 +3,19 @@
 
 import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { medianTime, rateOf } from '../figures.ts'
-import { execute, withDatabase, type Bench } from '../services.ts'
+import { settle, withDatabase, type Bench } from '../services.ts'
 import { openMastra, type Mastra } from './mastra.ts'
 import { openOurs, type Ours } from '../ours.ts'
-import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
+import { CALLS, measure, SHARED_CALLS, WARM_UP_MS, type Measured, type Row } from '../row.ts'
 
 const PEER = 'Mastra'
-/** Number of calls of one caller in a round. */
-const CALLS = 20
-/** Number of calls of CALLERS concurrent callers in a round. */
-const SHARED_CALLS = 160
+/** Number of appends in a round, and of appends that wait for their vectors. */
+const APPENDS = { plain: 1_280, embedded: 320 }
 const CALLERS = 16
 /** Number of texts per call of saveMessages, which embeds and stores their vectors at once. */
 const BATCH = 100
 
-/** `settle` updates the planner's statistics in both databases after they were filled. */
+/** `settle` waits for the background work in both databases after they were filled. */
 type Sides = { ours: Ours; mastra: Mastra; settle(): Promise<void> }
 /** A conversation that exists on both sides, with the same id. */
 type PairedConversation = { id: string; owner: string }
@@ -38,7 +36,7 @@ async function withSides<T>({ services }: Bench, embeds: boolean, use: (sides: S
             ours,
             mastra,
             async settle() {
-              for (const url of [databaseUrl, mastraUrl]) await execute(url, 'VACUUM ANALYZE')
+              for (const url of [databaseUrl, mastraUrl]) await settle(url)
             },
           })
         } finally {
@@ -152,9 +150,8 @@ export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
     const rows: Row[] = [
       {
         ...{ label: `append, ${CALLERS} callers`, against: PEER, asked: 6, unit: '/s', warmUpMs: WARM_UP_MS },
-        ours: () => rateOf(CALLERS, 8 * SHARED_CALLS, (n) => ours.append(target(n).id, queryOf(n))),
-        theirs: () =>
-          rateOf(CALLERS, 8 * SHARED_CALLS, (n) => mastra.append(target(n).id, 'writer', [queryOf(n)], false)),
+        ours: () => rateOf(CALLERS, APPENDS.plain, (n) => ours.append(target(n).id, queryOf(n))),
+        theirs: () => rateOf(CALLERS, APPENDS.plain, (n) => mastra.append(target(n).id, 'writer', [queryOf(n)], false)),
       },
     ]
     for (const [size, asked] of [
@@ -190,7 +187,7 @@ export async function embeddedAppends(bench: Bench): Promise<Measured[]> {
     const target = (n: number) => conversations[n % CALLERS]!
     let round = 0
     const textOf = (n: number) => `${words(WORDS_A_TURN)} ${round}-${n}`
-    const count = 2 * SHARED_CALLS
+    const count = APPENDS.embedded
     const row: Row = {
       ...{
         label: `append until its vector is stored, ${CALLERS} callers`,

@@ -12,7 +12,9 @@ import { measureParts, tableOf, type Measured } from '../row.ts'
 const NOTES = [
   `In process, on databases of the same Postgres: ${versionOf('@mastra/memory')}, ${versionOf('@mastra/pg')}.`,
   'Medians of 5 interleaved rounds; the ratio is the median of the ratios of the rounds, above 1 if ours is better.',
-  'Recalls, contexts and pages run for 2 s on each side before the rounds.',
+  'Recalls, contexts and pages run for 2 s on each side before the rounds, which have 200 calls of one caller or 640 of 16, '
+    + 'and requests over HTTP for 8 s. Our code is compiled, as `npm start` compiles it. '
+    + 'Both databases have no background work left when the rounds start, but appends cause new work.',
   'Both get the same texts, and 384-dimensional vectors from the same function. Mastra searches vectors alone; ours '
     + 'searches words too, and only what the viewer may see. Appends and pages run without embedding on both sides.',
   `PostGraphile (${versionOf('postgraphile')}) serves two plain tables and keeps no counters. graphql-ws runs with yoga's `
