@@ -1,5 +1,5 @@
-// The public workflow runs the steps of .ci/run on two versions of Node: the oldest one that package.json allows, and
-// the one in the Dockerfile.
+// Tests that the public workflow runs the steps of .ci/run, on two versions of Node: the oldest one that package.json
+// allows, and the one in the Dockerfile.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -32,7 +32,7 @@ describe('.github/workflows/ci.yml', () => {
     expect(strategy.matrix.node).toEqual([Number(oldest), Number(image)])
   })
 
-  it('runs test:long against the services of docker-compose.yml', () => {
+  it('runs test:long against its own services, which have the images of docker-compose.yml', () => {
     const compose = parse(read('docker-compose.yml')) as { services: Record<string, { image?: string }> }
     for (const name of ['postgres', 'redis']) expect(services[name]!.image).toBe(compose.services[name]!.image)
     const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = services.postgres!.env!

@@ -2,9 +2,11 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../src/config/config.ts'
@@ -61,6 +63,22 @@ describe('Dockerfile', () => {
     }
     // Files of the host must not overwrite the files that npm ci generated in the image.
     expect(read('.dockerignore')).toMatch(/^src\/client\/generated\.ts\nsrc\/store\/generated$/m)
+  })
+
+  it('copies all files that npm ci compiles', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'colloquy-docker-'))
+    try {
+      const copied = all('COPY').filter((each) => !each.startsWith('--from'))
+      for (const source of copied.flatMap((each) => each.split(' ').slice(0, -1)))
+        cpSync(path(source), join(directory, source), { recursive: true })
+      mkdirSync(join(directory, 'node_modules'))
+      for (const name of readdirSync(path('node_modules')))
+        if (name !== '.cache') symlinkSync(join(path('node_modules'), name), join(directory, 'node_modules', name))
+      const compiled = spawn(process.execPath, ['scripts/compile.js'], { cwd: directory, stdio: 'inherit' })
+      expect(await once(compiled, 'exit')).toEqual([0, null])
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
   })
 
   it('runs as an unprivileged user, who owns the data directory', () => {

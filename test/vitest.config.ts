@@ -48,9 +48,10 @@ export default defineConfig({
     // Runs more files at once than there are cores (two), because tests often wait for leases, polls and processes.
     // With LONG=1, they also wait for the services.
     maxWorkers: isLong ? 4 : 3,
-    // With LONG=1, tests that start and kill servers make other tests several times slower.
-    testTimeout: process.env.LONG ? 180_000 : 60_000,
-    hookTimeout: process.env.LONG ? 180_000 : 60_000,
+    // With LONG=1, tests that start and kill servers make other tests several times slower. The machines of CI may be
+    // slow too.
+    testTimeout: process.env.LONG || process.env.CI ? 180_000 : 60_000,
+    hookTimeout: process.env.LONG || process.env.CI ? 180_000 : 60_000,
     projects: [
       {
         extends: true,

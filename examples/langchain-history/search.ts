@@ -1,12 +1,12 @@
-// Finds items of a LangGraph store, by conditions on their metadata or by recall. Each value of an item is also a turn
-// of its conversation, with the metadata of the item, because recall searches turns.
+// Finds items of a LangGraph store, by conditions on their metadata or by recall. Each put of an item also appends a
+// turn with the item's key, value and metadata to its conversation, because recall searches turns.
 import type { Item } from '@langchain/langgraph'
 import { recall, type Deps, type Viewer } from 'colloquy'
 import { conversationsOf, type Transcript } from 'colloquy/conversation-core'
 import { toItem, type conditionsOf, type toMetadata } from './items.ts'
 
 type Conditions = ReturnType<typeof conditionsOf>
-interface Found extends Item {
+interface ScoredItem extends Item {
   score: number
 }
 export type Backing = { deps: Deps; viewer: Viewer; transcript: Transcript }
@@ -19,7 +19,7 @@ export async function itemsOf(transcript: Transcript, metadata: Conditions, limi
 
 export async function recallItems(on: Backing, query: string, metadata: Conditions, limit: number): Promise<Item[]> {
   const { hits } = await recall(on.deps, on.viewer, { query, scope: 'OWNER', kinds: ['TURN'], k: 100, metadata })
-  const items = new Map<string, Found>()
+  const items = new Map<string, ScoredItem>()
   for (const { memory, relevance } of hits) {
     if (memory.kind !== 'TURN' || items.size >= limit) continue
     const stored = await on.transcript.findConversation(memory.turn.conversationId)

@@ -1,4 +1,5 @@
-// Rate limits of one process. Keeps the MAX_KEYS most recently used keys; a dropped key starts a new period.
+// Rate limits of one process. Keeps the MAX_KEYS most recently used keys. The next call for a dropped key starts a new
+// period.
 
 import { LRUCache } from 'lru-cache'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'

@@ -1,4 +1,4 @@
-// Subscriptions over WebSocket, by the protocol graphql-transport-ws
+// Subscriptions over WebSocket, using the protocol graphql-transport-ws
 // (https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md). One socket carries up to 100 subscriptions.
 
 import { ColloquyError, errorOfResult, networkError, type GraphQLErrors } from './errors.ts'
@@ -28,15 +28,16 @@ export type SocketEndpoint = {
 /** `readyState` of an open WebSocket. */
 const OPEN = 1
 /** Maximum number of subscriptions of one socket, as the server allows. */
-const MAX_OPERATIONS = 100
+const MAX_SUBSCRIPTIONS = 100
 /** Time within which the server must accept a connection, ms. */
 const CONNECT_MS = 15_000
-/** Time without a message after which the client sends a ping, ms. After twice this time, the socket counts as lost. */
+/** Time without a message after which the client sends a ping, ms. After twice this time, it closes the socket. */
 const PING_MS = 10_000
 /** Time for which a socket without subscriptions stays open, ms. */
 const IDLE_MS = 1_000
 /** Maximum total length of one subscription's results that are not yet consumed, in UTF-16 units. */
 const MAX_WAITING = 4 * 1024 * 1024
+const TOO_SLOW = 'The subscription was ended, because its results are consumed too slowly.'
 /** Close codes from 4400 to 4499 that refuse the client temporarily: a late `connection_init`, too many sockets. */
 const TEMPORARY = new Set([4408, 4429])
 
@@ -53,31 +54,37 @@ type Socket = { send(message: object): void; subscriptions: Map<string, Subscrip
 
 const errorOfClose = ({ code, reason }: { code: number; reason: string }): ColloquyError => {
   if (code < 4400 || code >= 4500 || TEMPORARY.has(code))
-    return networkError(new Error(reason || `closed with ${code}`))
-  return new ColloquyError(code === 4403 ? 'UNAUTHENTICATED' : 'BAD_REQUEST', reason || `Closed with ${code}.`)
+    return networkError(new Error(reason || `the WebSocket was closed with code ${code}`))
+  return new ColloquyError(
+    code === 4403 ? 'UNAUTHENTICATED' : 'BAD_REQUEST',
+    reason || `The server closed the WebSocket with code ${code}.`,
+  )
 }
 
-/** Creates the subscriptions of one client, on as few sockets as possible. */
+/** Creates the sockets of one client's subscriptions. Opens another one only if each has MAX_SUBSCRIPTIONS. */
 export function createSockets(endpoint: SocketEndpoint) {
   /** The open and opening sockets, each with the number of its subscriptions. */
-  const slots = new Set<{ socket: Promise<Socket>; users: number }>()
+  const slots = new Set<{ socket: Promise<Socket>; subscriptionCount: number }>()
   let nextId = 1
 
   function acquire() {
-    const free = [...slots].find(({ users }) => users < MAX_OPERATIONS)
+    const free = [...slots].find(({ subscriptionCount }) => subscriptionCount < MAX_SUBSCRIPTIONS)
     const drop = () => void slots.delete(slot)
-    const slot = free ?? { socket: endpoint.parameters().then((payload) => connect(endpoint, payload, drop)), users: 0 }
+    const slot = free ?? {
+      socket: endpoint.parameters().then((payload) => connect(endpoint, payload, drop)),
+      subscriptionCount: 0,
+    }
     if (!free) slot.socket.catch(drop)
-    slot.users += 1
+    slot.subscriptionCount += 1
     slots.add(slot)
     return slot
   }
 
   async function release(slot: ReturnType<typeof acquire>): Promise<void> {
-    slot.users -= 1
-    if (slot.users > 0) return
+    slot.subscriptionCount -= 1
+    if (slot.subscriptionCount > 0) return
     await sleep(IDLE_MS)
-    if (slot.users === 0) (await slot.socket.catch(() => null))?.close()
+    if (slot.subscriptionCount === 0) (await slot.socket.catch(() => null))?.close()
   }
 
   return {
@@ -158,13 +165,16 @@ function connect(
   })
 }
 
-/** Queues a message for a subscription. A subscription with too many waiting results ends, and is then resumed. */
+/**
+ * Queues a message for a subscription. Ends the subscription with a NETWORK error if its results exceed MAX_WAITING;
+ * the caller then resumes it.
+ */
 function deliver(subscription: Subscription, type: string, payload: any, length: number): void {
   if (subscription.ended !== undefined) return
   if (type === 'next') {
     subscription.waiting.push({ payload, length })
     subscription.length += length
-    if (subscription.length > MAX_WAITING) subscription.ended = networkError(new Error('the reader is too slow'))
+    if (subscription.length > MAX_WAITING) subscription.ended = new ColloquyError('NETWORK', TOO_SLOW)
   } else if (type === 'error') subscription.ended = errorOfResult(payload as GraphQLErrors)
   else if (type === 'complete') subscription.ended = null
   subscription.wake()

@@ -34,7 +34,7 @@ export function toProviderMessages(messages: readonly ConversationMessage[]): Pr
         { role: 'tool', content: answers },
       ]
     }
-    // A provider accepts only results in a tool message.
+    // Providers reject a tool message without results, so a tool's text becomes a user message.
     return [{ role: role === 'tool' ? 'user' : role, content: parts }]
   })
 }

@@ -21,7 +21,7 @@ export interface Conversation {
 
 export interface ConversationMessage {
   schemaVersion: 1
-  /** Unique in the conversation. Adding a message with the same id and content again changes nothing. */
+  /** Unique in the conversation. Adding an identical message again changes nothing. */
   messageId: string
   conversationId: string
   role: ConversationRole
@@ -52,7 +52,7 @@ export interface MessageQueryOptions {
   before?: Date
   /**
    * Id of a message whose time is `before`. Also returns the messages with the same time that were added before it. To
-   * read the previous page, pass the first message of the current page, because two messages may have the same time.
+   * read the previous page, pass the time and the id of the first message of the current page.
    * Addition. Default: returns no message whose time is `before`.
    */
   beforeId?: string

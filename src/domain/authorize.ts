@@ -108,7 +108,7 @@ export async function requireConversation(
 /**
  * Locks the conversation for a change by the viewer. If it throws, the caller must roll back, which ends the lock.
  * @throws NotFound if the viewer does not see the conversation
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
+ * @throws NotAllowed if the conversation is MEMBERS and the viewer has left it
  */
 export async function lockConversation(tx: Tx, viewer: Viewer, conversationId: string): Promise<LockedJournal> {
   const locked = await lockJournal(tx, viewer, conversationId)

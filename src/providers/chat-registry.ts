@@ -18,7 +18,7 @@ export type GivenProvider =
       adapter: ProviderAdapter
       /** The model for calls that name no model. */
       defaultModel: string
-      /** The models that calls may name. Default: any model. */
+      /** The models that calls may name in addition to `defaultModel`. Default: any model. */
       models?: readonly string[] | null
       /** Whether the adapter passes tools to its models. Default: true. */
       supportsTools?: boolean
@@ -52,23 +52,26 @@ async function create(name: string, settings: ChatProviderSettings): Promise<Clo
   }
   const { createOpenAiProvider } = await import('./openai/chat-provider.ts')
   const adapter = createOpenAiProvider(settings)
-  const models = settings.models ? [...new Set([settings.model, ...settings.models])] : null
   return {
     name,
     adapter,
     defaultModel: settings.model,
-    models,
+    models: modelsWith(settings.model, settings.models),
     supportsTools: true,
     limitsSilence: true,
     close: adapter.close,
   }
 }
 
+/** Returns the distinct models, the default one first; null for any model. */
+const modelsWith = (defaultModel: string, models: readonly string[] | null | undefined): readonly string[] | null =>
+  models ? [...new Set([defaultModel, ...models])] : null
+
 function toNamed(name: string, given: GivenProvider): NamedProvider {
   if (!('adapter' in given))
     return { name, adapter: given, defaultModel: ONLY_MODEL, models: null, supportsTools: true, limitsSilence: false }
-  const { adapter, defaultModel, models = null, supportsTools = true } = given
-  return { name, adapter, defaultModel, models, supportsTools, limitsSilence: false }
+  const { adapter, defaultModel, models, supportsTools = true } = given
+  return { name, adapter, defaultModel, models: modelsWith(defaultModel, models), supportsTools, limitsSilence: false }
 }
 
 /**

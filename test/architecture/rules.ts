@@ -7,7 +7,18 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. LEAVES import only each other. */
-const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text', 'queue-delay', 'free-memory']
+const LEAVES = [
+  'errors',
+  'thread',
+  'yield',
+  'json-text',
+  'json-steps',
+  'fields',
+  'log',
+  'text',
+  'queue-delay',
+  'free-memory',
+]
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
@@ -17,9 +28,10 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   yield: { all: [] },
   'queue-delay': { all: [] },
   'free-memory': { all: [] },
-  'baseline-webassembly': { all: [] },
+  webassembly: { all: [] },
   cleanup: { all: [] },
-  'json-steps': { all: ['yield'] },
+  'json-text': { all: [] },
+  'json-steps': { all: ['yield', 'json-text'] },
   fields: { all: [] },
   log: { all: [] },
   text: { all: ['text', 'thread'] },
@@ -27,10 +39,24 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
-  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'queue-delay', 'errors', 'counters'] },
-  graphql: { all: ['graphql', 'domain', 'yield', 'errors', 'counters'], types: ['store'] },
+  domain: {
+    all: [
+      'domain',
+      'store',
+      'providers',
+      'bus',
+      'text',
+      'json-text',
+      'yield',
+      'queue-delay',
+      'errors',
+      'counters',
+      'webassembly',
+    ],
+  },
+  graphql: { all: ['graphql', 'domain', 'json-text', 'yield', 'errors', 'counters'], types: ['store'] },
   server: {
-    all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'queue-delay', 'errors', 'counters'],
+    all: ['server', 'graphql', 'domain', 'json-text', 'json-steps', 'yield', 'queue-delay', 'errors', 'counters'],
     types: ['config'],
   },
   transcript: { all: ['transcript'] },
@@ -46,7 +72,6 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   command: { all: ['cleanup', 'deps', 'domain', 'errors', 'log'], types: ['config'] },
   main: {
     all: [
-      'baseline-webassembly',
       'command',
       'server',
       'deps',
@@ -57,6 +82,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'errors',
       'free-memory',
       'log',
+      'thread',
+      'webassembly',
     ],
   },
   client: { all: ['client'] },

@@ -1,4 +1,4 @@
-// Settings of graphql-codegen: typed documents for the program of Apollo Client.
+// Settings of graphql-codegen, which generates typed documents for apollo/program.ts.
 
 import type { CodegenConfig } from '@graphql-codegen/cli'
 import { scalars } from '../../src/client/generated.ts'

@@ -1,4 +1,4 @@
-// Writes to generated/: the files that docs/streaming-and-subscriptions.md shows, and the program of Relay as
+// Writes to generated/: the files that docs/streaming-and-subscriptions.md shows, and relay/program.ts as
 // babel-plugin-relay compiles it.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -42,6 +42,22 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect((await getParticipants(world.deps, tenant.as('ann'), [conversation.id])).get(conversation.id)).toEqual([])
     })
 
+    it('with the configured default visibility, also by concurrent calls with the same key', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      expect(await create(tenant)).toMatchObject({ visibility: 'OPEN' })
+      const byDefault = { ...deps, conversationVisibility: 'MEMBERS' as const }
+      const created = await Promise.all(
+        Array.from({ length: 5 }, () =>
+          createConversation(byDefault, tenant.as('ann'), { key: 'k' }).then(({ conversation }) => conversation),
+        ),
+      )
+      expect(new Set(created.map(({ id }) => id)).size).toBe(1)
+      expect(created[0]).toMatchObject({ visibility: 'MEMBERS' })
+      // The creator is a participant, so the turn has seq 2.
+      expect(await tenant.append(created[0]!.id, 'ann', 'hello')).toMatchObject({ seq: 2 })
+    })
+
     it('with all given fields, and with one journal entry for each participant', async () => {
       const tenant = world.tenant()
       const given = {

@@ -8,7 +8,7 @@ import { newId } from '../../src/domain/id.ts'
 import { InvalidInput } from '../../src/errors.ts'
 
 const nested = (depth: number): unknown => Array.from({ length: depth }).reduce((inner) => ({ inner }), 0)
-const faultsOf = (schema: z.ZodType, input: unknown): string[] => {
+const problemsOf = (schema: z.ZodType, input: unknown): string[] => {
   try {
     parse(schema, input)
     return []
@@ -29,37 +29,37 @@ describe('text', () => {
     ['\ud83d', 'must not contain half of a surrogate pair'],
     ['\ude00a', 'must not contain half of a surrogate pair'],
     ['a\ude00\ud83d', 'must not contain half of a surrogate pair'],
-  ])('is checked by storable: %j has the problem %j', (value, problem) => {
+  ])('storable(%j) returns %j', (value, problem) => {
     expect(storable(value)).toBe(problem)
   })
 
   it('has a maximum length, in code points', () => {
-    expect(faultsOf(text(4), '😀😀😀😀')).toEqual([])
-    expect(faultsOf(text(4), '😀😀😀😀a')).toEqual(['must be at most 4 characters'])
-    expect(faultsOf(text(4), 7)).toHaveLength(1)
+    expect(problemsOf(text(4), '😀😀😀😀')).toEqual([])
+    expect(problemsOf(text(4), '😀😀😀😀a')).toEqual(['must be at most 4 characters'])
+    expect(problemsOf(text(4), 7)).toHaveLength(1)
   })
 
   it('used as a name has 1 to 200 characters', () => {
-    for (const good of ['a', ' ', 'ä'.repeat(200)]) expect(faultsOf(name, good)).toEqual([])
-    expect(faultsOf(name, '')).toEqual(['must not be empty'])
-    expect(faultsOf(name, 'a'.repeat(201))).toEqual(['must be at most 200 characters'])
-    expect(faultsOf(name, 'a\0')).toEqual(['must not contain U+0000'])
+    for (const good of ['a', ' ', 'ä'.repeat(200)]) expect(problemsOf(name, good)).toEqual([])
+    expect(problemsOf(name, '')).toEqual(['must not be empty'])
+    expect(problemsOf(name, 'a'.repeat(201))).toEqual(['must be at most 200 characters'])
+    expect(problemsOf(name, 'a\0')).toEqual(['must not contain U+0000'])
   })
 })
 
 describe('an id', () => {
-  it('has one type, and is well-formed', () => {
+  it('is accepted only if it is well-formed and of the expected kind', () => {
     const [conversationId, turn] = [newId('conversation'), newId('turn')]
     expect(parse(id('conversation'), conversationId)).toBe(conversationId)
-    expect(faultsOf(id('conversation'), turn)).toEqual(['is not the id of a conversation'])
-    expect(faultsOf(id('turn'), 'nonsense')).toEqual(['is not the id of a turn'])
+    expect(problemsOf(id('conversation'), turn)).toEqual(['is not the id of a conversation'])
+    expect(problemsOf(id('turn'), 'nonsense')).toEqual(['is not the id of a turn'])
   })
 })
 
 describe('a count', () => {
-  it.each([0, 1, 2 ** 31 - 1])('can be %d', (value) => expect(faultsOf(count, value)).toEqual([]))
+  it.each([0, 1, 2 ** 31 - 1])('can be %d', (value) => expect(problemsOf(count, value)).toEqual([]))
   it.each([-1, 0.5, 2 ** 31, 2 ** 53, NaN, Infinity, '1', null])('cannot be %j', (value) => {
-    expect(faultsOf(count, value)).not.toEqual([])
+    expect(problemsOf(count, value)).not.toEqual([])
   })
 })
 
@@ -79,47 +79,47 @@ describe('JSON values', () => {
     '\u2028 😀',
     '"\\',
   ])('can be %j', (value) => {
-    expect(faultsOf(json, value)).toEqual([])
+    expect(problemsOf(json, value)).toEqual([])
   })
 
   const malformed = ['must not contain U+0000 or half of a surrogate pair']
   it.each([['\0'], [['\ud83d']], [{ a: { b: '\ude00' } }], [{ '\0': 1 }], ['\\\0'], ['\\\\\ud83d']])(
     'cannot be %j',
     (value) => {
-      expect(faultsOf(json, value)).toEqual(malformed)
+      expect(problemsOf(json, value)).toEqual(malformed)
     },
   )
 
-  it('are accepted if and only if their strings and keys are well-formed, with or without backslashes', () => {
+  it('are accepted if and only if Postgres can store their strings and keys, even if these contain backslashes', () => {
     const unit = fc.constantFrom('\\', '\0', '\ud83d', '\ude00', 'u', '0000', 'd83d', '"', 'a', '\n')
     const units = fc.array(unit, { maxLength: 8 })
     fc.assert(
       fc.property(
         units.map((parts) => parts.join('')),
         (value) => {
-          expect(faultsOf(json, [value])).toEqual(storable(value) === null ? [] : malformed)
-          expect(faultsOf(json, { [value]: 1 })).toEqual(storable(value) === null ? [] : malformed)
+          expect(problemsOf(json, [value])).toEqual(storable(value) === null ? [] : malformed)
+          expect(problemsOf(json, { [value]: 1 })).toEqual(storable(value) === null ? [] : malformed)
         },
       ),
     )
   })
 
-  it('can be nested 64 deep, ignoring brackets inside texts', () => {
-    expect(faultsOf(json, [nested(63), '[[[{{', { '"{\\': ']' }])).toEqual([])
-    expect(faultsOf(json, [nested(64)])).toEqual(['must be nested at most 64 deep'])
-    expect(faultsOf(json, ['"]]]]', nested(64)])).toEqual(['must be nested at most 64 deep'])
+  it('can be nested at most 64 levels deep; brackets inside strings do not count', () => {
+    expect(problemsOf(json, [nested(63), '[[[{{', { '"{\\': ']' }])).toEqual([])
+    expect(problemsOf(json, [nested(64)])).toEqual(['must be nested at most 64 levels deep'])
+    expect(problemsOf(json, ['"]]]]', nested(64)])).toEqual(['must be nested at most 64 levels deep'])
   })
 
   it('cannot contain a bigint, a cycle, or values nested too deep to serialise', () => {
     const cycle: unknown[] = []
     cycle.push(cycle)
-    for (const value of [1n, cycle, nested(100_000)]) expect(faultsOf(json, value)).toHaveLength(1)
+    for (const value of [1n, cycle, nested(100_000)]) expect(problemsOf(json, value)).toHaveLength(1)
   })
 })
 
 describe('metadata', () => {
   it.each([[{}], [{ a: 1 }], [nested(64)], [{ a: 'x'.repeat(65_536 - 8) }]])('can be an object: %#', (value) => {
-    expect(faultsOf(metadata, value)).toEqual([])
+    expect(problemsOf(metadata, value)).toEqual([])
   })
 
   it.each<[unknown, string]>([
@@ -129,16 +129,16 @@ describe('metadata', () => {
     [null, 'must be a JSON object'],
     [{ a: 'x'.repeat(65_536 - 7) }, 'must be at most 65536 bytes of JSON'],
     [{ a: '€'.repeat(22_000) }, 'must be at most 65536 bytes of JSON'],
-    [nested(65), 'must be nested at most 64 deep'],
+    [nested(65), 'must be nested at most 64 levels deep'],
     [{ a: '\0' }, 'must not contain U+0000 or half of a surrogate pair'],
-  ])('cannot be anything else: %#', (value, message) => {
-    expect(faultsOf(metadata, value)).toContain(message)
+  ])('is rejected if it is not an object, exceeds a limit or cannot be stored: %#', (value, message) => {
+    expect(problemsOf(metadata, value)).toContain(message)
   })
 
   it.each([[{ a: 1n }], [nested(1_000)], [nested(4_000)], [nested(100_000)]])(
     'is rejected with a validation error, not another exception: %#',
     (value) => {
-      expect(faultsOf(metadata, value)).not.toEqual([])
+      expect(problemsOf(metadata, value)).not.toEqual([])
     },
   )
 })
@@ -161,6 +161,6 @@ describe('parse', () => {
   })
 
   it.each([undefined, null, 1, 'a', []])('rejects %j as input', (input) => {
-    expect(faultsOf(schema, input)).toHaveLength(1)
+    expect(problemsOf(schema, input)).toHaveLength(1)
   })
 })

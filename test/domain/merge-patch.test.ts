@@ -1,4 +1,4 @@
-// JSON Merge Patch: the examples of RFC 7396 that patch objects, and properties.
+// JSON Merge Patch: the examples of RFC 7396 in which target and patch are objects, the key __proto__, and idempotence.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

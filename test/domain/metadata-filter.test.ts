@@ -219,7 +219,11 @@ describe.each(backends)('a filter by metadata on $name', (backend) => {
     ['many values', [{ value: { in: Array(METADATA_VALUES + 1).fill(1) } }], /^metadata\.0\.value\.in: /],
     ['many conditions', Array(METADATA_CONDITIONS + 1).fill({ value: { exists: true } }), /at most 10 conditions/],
     ['a large value', [{ value: { equals: 'x'.repeat(METADATA_FILTER_BYTES) } }], /at most 16384 bytes/],
-    ['a deep value', [{ value: { equals: JSON.parse('['.repeat(65) + ']'.repeat(65)) } }], /nested at most 64 deep/],
+    [
+      'a deep value',
+      [{ value: { equals: JSON.parse('['.repeat(65) + ']'.repeat(65)) } }],
+      /nested at most 64 levels deep/,
+    ],
     ['an object in place of the list', { plan: 'pro' }, /^metadata: /],
   ])('with %s is invalid', async (_, metadata, message) => {
     const error = await found(world.tenant(), metadata as MetadataFilter).catch((reason: unknown) => reason)

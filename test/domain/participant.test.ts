@@ -32,14 +32,14 @@ describe('windows', () => {
     [[], 'SINCE_JOINED', 3, [3]],
     [[3, 6], 'SINCE_JOINED', 9, [3, 6, 9]],
     [[3, 6], 'ALL', 9, [1]],
-  ])('%j after joining with %s at seq %d become %j', (before, history, seq, after) => {
+  ])('%j, on joining with %s at seq %d, become %j', (before, history, seq, after) => {
     expect(windowsAfterJoining(before, history, seq)).toEqual(after)
   })
 
   it.each([
     [[1], 5, [1, 6]],
     [[3, 6, 9], 9, [3, 6, 9, 10]],
-  ])('%j after leaving at seq %d become %j', (before, seq, after) => {
+  ])('%j, on leaving at seq %d, become %j', (before, seq, after) => {
     expect(windowsAfterLeaving(before, seq)).toEqual(after)
   })
 })
@@ -92,7 +92,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED APPENDED JOINED JOINED APPENDED')
     })
 
-    it('again changes only name and kind, and writes an entry only if they change', async () => {
+    it('again updates displayName but not historyVisibility or joinedAt, and writes an entry only if a field changes', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation({
         actor: 'bob',
@@ -114,7 +114,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED UPDATED')
     })
 
-    it('concurrently writes one entry for each participant', async () => {
+    it('by concurrent calls writes one entry for each participant', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       await Promise.all(Array.from({ length: 24 }, (_, n) => join(tenant, conversationId, { actor: `a${n % 12}` })))
@@ -123,7 +123,7 @@ describe.each(backends)('participants on $name', (backend) => {
     })
   })
 
-  it('are read by key in the order of the keys, with null if the actor never joined or the viewer sees no conversation', async () => {
+  it('are read by key in the order of the keys; null if the actor never joined or the viewer does not see the conversation', async () => {
     const tenant = world.tenant()
     const open = await tenant.newConversation('ann', 'bob')
     const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
@@ -164,7 +164,7 @@ describe.each(backends)('participants on $name', (backend) => {
       await events.return!()
     })
 
-    it('fails for an actor who was never a participant, and returns one who has left as it is', async () => {
+    it('fails for an actor who was never a participant, and returns a former participant unchanged', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('bob')
       const left = await leave(tenant, conversationId, 'bob')
@@ -173,7 +173,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
-    it('can be repeated in a MEMBERS conversation by the former participant, who can remove no other one', async () => {
+    it('can be repeated in a MEMBERS conversation by the former participant, who cannot remove another participant', async () => {
       const tenant = world.tenant()
       const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
         visibility: 'MEMBERS',
@@ -188,7 +188,7 @@ describe.each(backends)('participants on $name', (backend) => {
       await expect(remove('stranger', 'stranger')).rejects.toThrow(NotFound)
     })
 
-    it('does not let an actor who left rejoin by appending a turn once another actor has removed it', async () => {
+    it('prevents rejoining by a turn if another actor has also removed the participant', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('bob')
       await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
@@ -293,7 +293,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await unread(tenant, conversationId, 'bob')).toBe(MAX_UNREAD)
     })
 
-    it('includes a turn that was opened before the read mark and committed after it, once, also edited', async () => {
+    it('includes a turn that was opened before the read mark and committed after it, and counts it once even if it is edited', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
       const open = (audience?: string[]) =>
@@ -414,11 +414,15 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   it.each<[string, AddParticipantInput['participant'], RegExp]>([
-    ['a nameless actor', { actor: '' }, /^participant\.actor: must not be empty/],
-    ['U+0000 in a name', { actor: 'a', displayName: '\0' }, /^participant\.displayName: /],
-    ['a name of 201 characters', { actor: 'a', displayName: 'x'.repeat(201) }, /at most 200/],
+    ['an empty actor', { actor: '' }, /^participant\.actor: must not be empty/],
+    ['U+0000 in a display name', { actor: 'a', displayName: '\0' }, /^participant\.displayName: /],
+    ['a display name of 201 characters', { actor: 'a', displayName: 'x'.repeat(201) }, /at most 200/],
     ['an unknown kind', { actor: 'a', kind: 'CAT' as never }, /^participant\.kind: /],
-    ['an unknown history', { actor: 'a', historyVisibility: 'SOME' as never }, /^participant\.historyVisibility: /],
+    [
+      'an unknown history visibility',
+      { actor: 'a', historyVisibility: 'SOME' as never },
+      /^participant\.historyVisibility: /,
+    ],
   ])('%s is rejected', async (_, participant, message) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation()

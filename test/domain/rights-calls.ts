@@ -24,9 +24,10 @@ import { historyWithSummaries, summarizedThrough } from '../../src/domain/summar
 import { coveringSummaries } from '../../src/domain/summary/summary.ts'
 import { getNextVersions, getPreviousVersions, getVersionNumbers } from '../../src/domain/turn/turn.ts'
 import { partsOf } from '../../src/domain/turn/content.ts'
-import { countOfTurns, getConversationsWithTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
+import { countOfTurns, getConversationsWithTurns, pageOfTurnJson, pageOfTurns } from '../../src/domain/turn/history.ts'
 import { getApprovalPages } from '../../src/domain/run/approval.ts'
 import { requestedApprovals } from '../support/approvals.ts'
+import { EVERYTHING } from '../support/turn-json.ts'
 import { WRITER } from '../support/writer.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 
@@ -160,7 +161,7 @@ const CONVERSATIONS: Call[] = [
   {
     verb: 'getConversationsWithTurns',
     run: async ({ deps, viewer, given }) => {
-      const [read] = await getConversationsWithTurns(deps, viewer, [given.id], { first: 2 })
+      const [read] = await getConversationsWithTurns(deps, viewer, [given.id], { first: 2 }, null)
       return read!.conversation && read!.turns.items.length
     },
   },
@@ -546,6 +547,11 @@ const TURNS: Call[] = [
     verb: 'pageOfTurns',
     run: async ({ deps, viewer, given }) =>
       (await pageOfTurns(deps, viewer, [given.id], { first: 2 })).get(given.id)!.items.length,
+  },
+  {
+    verb: 'pageOfTurnJson',
+    run: async ({ deps, viewer, given }) =>
+      (await pageOfTurnJson(deps, viewer, [given.id], { first: 2 }, EVERYTHING)).get(given.id)?.items.length,
   },
   {
     verb: 'history',

@@ -58,4 +58,10 @@ describe.each(backends)('the audit log in the API on $name', (backend) => {
     )
     expect(again.verifyAuditLog).toEqual({ verifiedThrough: 3, isComplete: true })
   })
+
+  it('is verified while memoryAudit runs', async () => {
+    const queries = ['{ verifyAuditLog { isComplete } }', '{ memoryAudit { activeFacts } }']
+    const answers = Array.from({ length: 8 }, (_, n) => clients.as('ada')(queries[n % 2]!))
+    expect(await Promise.all(answers)).toHaveLength(8)
+  })
 })

@@ -12,11 +12,11 @@ const call = (provider: string, text = 'Hi') => ({
 })
 
 describe('createProviders', () => {
-  it('lists configured and given providers by name, with their models', async () => {
+  it('lists configured and given providers by name, with their models, which include the default one', async () => {
     const adapter = createEchoProvider()
     const providers = await createProviders(
       { zoo: { ...openai, models: ['b', 'a'] }, any: openai, echo: { kind: 'echo' } },
-      { bare: adapter, full: { adapter, defaultModel: 'm', models: ['m', 'n'], supportsTools: false } },
+      { bare: adapter, full: { adapter, defaultModel: 'm', models: ['n', 'n'], supportsTools: false } },
     )
     expect(providers.list().map(({ adapter: _, ...rest }) => rest)).toMatchObject([
       { name: 'any', defaultModel: 'a', models: null, supportsTools: true },

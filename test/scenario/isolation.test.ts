@@ -1,7 +1,8 @@
-// Every operation of the schema, with every id argument, sent by an actor of another tenant and by an outsider of a
-// MEMBERS conversation, over HTTP, WebSocket and Server-Sent Events: the answer contains nothing of the objects, equals
-// the answer for ids that do not exist, and changes no row of the tenant. The operations are generated from the schema;
-// outsider.test.ts and foreign-tenant.test.ts have the cases that cannot be generated.
+// Sends every operation of the schema, with every id argument, as an actor of another tenant and as an outsider of a
+// MEMBERS conversation. The answer must contain no text of the objects and equal the answer for unknown ids, and the
+// operation must change no row of the tenant. Uses HTTP and WebSocket, and with LONG=1 also Server-Sent Events. The
+// operations are generated from the schema; outsider.test.ts and foreign-tenant.test.ts have the cases that cannot be
+// generated.
 //
 // `npx vitest run --config test/vitest.config.ts test/scenario/isolation.test.ts` prints the number of operations and
 // the median times.
@@ -194,9 +195,10 @@ describe.each(servers)('a server on $name', { timeout: 600_000 }, ({ name: serve
   }
 
   const covered = new Set<string>()
-  /** Number of calls, which makes the texts unique, because some must be, such as the names of keys. */
+  /** Number of calls. Part of each text argument, because some texts must be unique, such as the names of API keys. */
   let calls = 0
-  // Without LONG, the outsider does not use Server-Sent Events, because an accepted subscription is read for a while.
+  // Without LONG, only the actor of another tenant uses WebSocket, and no actor uses Server-Sent Events, because each
+  // accepted subscription is read for OPEN_MS.
   const cases = Object.keys(strangers)
     .flatMap((stranger, n) => Object.keys(transports).map((transport, m) => [stranger, transport, n, m] as const))
     .filter(([, , n, m]) => isLong || m === 0 || (n === 0 && m === 1))

@@ -1,7 +1,7 @@
 // Requests accepted and rejected by their Host and Origin headers, and by rules against CSRF.
 
 import { describe, expect, test, vi } from 'vitest'
-import { createRejectionLog, forgeryRefusal, rejectionOf } from '../../src/server/guard.ts'
+import { createRefusalLog, forgeryRefusal, originRefusal } from '../../src/server/guard.ts'
 
 const config = { host: 'memory.lan', allowedOrigins: ['https://app.example'] }
 
@@ -17,7 +17,7 @@ describe('a request is accepted', () => {
     ['from its own page', { host: 'localhost:4000', origin: 'http://localhost:4000' }],
     ['from its own page behind TLS', { host: 'app.example', origin: 'https://app.example' }],
     ['from an allowed origin', { host: '127.0.0.1:4000', origin: 'https://app.example' }],
-  ])('%s', (_, headers) => expect(rejectionOf(headers, config)).toBeNull())
+  ])('%s', (_, headers) => expect(originRefusal(headers, config)).toBeNull())
 })
 
 describe('a request is rejected', () => {
@@ -35,14 +35,14 @@ describe('a request is rejected', () => {
     ['from another port', { host: 'localhost:4000', origin: 'http://localhost:3000' }, /Origin/],
     ['from an allowed name over another scheme', { host: 'localhost:4000', origin: 'http://app.example' }, /Origin/],
     ['from a page without an origin', { host: 'localhost:4000', origin: 'null' }, /Origin "null"/],
-  ])('%s', (_, headers, reason) => expect(rejectionOf(headers, config)?.message).toMatch(reason))
+  ])('%s', (_, headers, reason) => expect(originRefusal(headers, config)?.message).toMatch(reason))
 })
 
 describe('a rejected origin', () => {
   const log = () => {
     const warn = vi.fn()
-    const record = createRejectionLog({ warn }, config)
-    return { warn, reject: (headers: Record<string, string>) => record(rejectionOf(headers, config)!) }
+    const record = createRefusalLog({ warn }, config)
+    return { warn, reject: (headers: Record<string, string>) => record(originRefusal(headers, config)!) }
   }
   const from = (origin: string) => ({ host: 'localhost:4000', origin })
 
@@ -56,7 +56,7 @@ describe('a rejected origin', () => {
       ],
     ])
     const accepted = { ...config, allowedOrigins: [...config.allowedOrigins, 'http://localhost:3000'] }
-    expect(rejectionOf(from('http://localhost:3000'), accepted)).toBeNull()
+    expect(originRefusal(from('http://localhost:3000'), accepted)).toBeNull()
   })
 
   test('is logged with another instruction if the page was opened from a file', () => {

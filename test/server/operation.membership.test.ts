@@ -1,5 +1,5 @@
-// A participant who is removed from a MEMBERS conversation receives that entry, and then its subscriptions end, on
-// every transport and for every kind of document.
+// After a participant is removed from a MEMBERS conversation, its subscriptions deliver the ParticipantLeft event and
+// then end, on every transport and for every kind of document.
 
 import { describe, expect, it } from 'vitest'
 import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
@@ -9,14 +9,17 @@ import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
 const TENANT = 'acme'
-/** By whether viewers share the rendered events. Both start after the entries that record that ada and bob joined. */
+/**
+ * A document whose rendered events viewers share, and one whose events they do not. Both start after the entries that
+ * record that ada and bob joined.
+ */
 const DOCUMENTS = {
   shareable: 'subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 2) { __typename seq } }',
-  'per viewer': `subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 2) {
+  'not shareable': `subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 2) {
     __typename seq ... on ParticipantLeft { participant { unreadCount } } } }`,
 }
 
-describe.each(backends)('a subscription to a MEMBERS conversation, on $name', (backend) => {
+describe.each(backends)('the subscription of a removed participant, on $name', (backend) => {
   const server = useServer(backend)
   const as = (actor: string) => ({ tenant: TENANT, actor })
 
@@ -64,7 +67,7 @@ describe.each(backends)('a subscription to a MEMBERS conversation, on $name', (b
     it.each([
       ['WebSocket', overWebSocket],
       ['Server-Sent Events', overEventStream],
-    ])('ends over %s after the entry of the removal, and delivers nothing later', async (__, subscribe) => {
+    ])('over %s, ends after the ParticipantLeft event and delivers no later event', async (__, subscribe) => {
       const id = await newConversation()
       const received = subscribe(query, id)
       await started()
@@ -75,7 +78,7 @@ describe.each(backends)('a subscription to a MEMBERS conversation, on $name', (b
     })
   })
 
-  it('ends when a conversation that the viewer left becomes MEMBERS, but continues while it is OPEN', async () => {
+  it('continues while the conversation is OPEN, and ends when it becomes MEMBERS', async () => {
     const id = (
       await createConversation(server.deps, as('ada'), {
         visibility: 'OPEN',

@@ -133,7 +133,7 @@ describe.each(only('postgres'))('the pool of a Postgres server ($name)', ({ open
     // `once` of node:events would listen to the error, too.
     const ended = new Promise<void>((resolve) => client.once('end', resolve))
     await sql(opened.pool).query('SELECT pg_terminate_backend($1)', [rows[0]!.pid])
-    // Without a listener, the error is not caught, and the test runner fails.
+    // If the pool did not listen to errors of this connection, the error would be uncaught and the test run would fail.
     await ended
     await expect(client.query('SELECT 1')).rejects.toThrow()
     client.release(true)

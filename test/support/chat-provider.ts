@@ -1,7 +1,7 @@
 // Helpers for the tests of providers that call a chat model: a fake server and a provider for each test, and the tests
 // of failed requests, which are the same for all providers.
 
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { answersWithStatus, createFakeChat, type ChatRequest, type ChatResponder, type FakeChat } from './fake-chat.ts'
 
@@ -18,7 +18,7 @@ export type ChatWorld<P extends Provider> = {
   readonly chat: FakeChat
   /** The provider of the current test. It retries twice, and waits for an answer for at most 300 ms. */
   readonly provider: P
-  /** Creates another provider on the server, which is closed after the test. */
+  /** Creates another provider that calls the same server. It is closed after the test. */
   create(options?: Options): P
 }
 
@@ -75,7 +75,7 @@ export const answersNoMessage: ChatResponder = (response) =>
 const answersNothing: ChatResponder = () => {}
 
 /**
- * Declares the tests of failed requests, for a `describe` block about the model's answer.
+ * Declares the tests of failed requests, for a `describe` block about the model's reply.
  * @param call makes a request that the fake server answers with success by default
  * @param modelVariable the environment variable that names the model
  */
@@ -113,13 +113,15 @@ export function describeFailedRequests<P extends Provider>(
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
-  it('becomes an error that names the setting to check and contains no key, if the server refuses', async () => {
-    const rejected = await failureOf(call(world.create({ apiKey: 'sk-other' })))
-    expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
-    // The fake server quotes both keys.
-    expect(rejected.message).not.toMatch(/sk-/)
-    world.chat.next(answersWithStatus(404))
-    const missing = await failureOf(call(world.provider))
-    expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining(`Check ${modelVariable}.`) })
+  describe('to a rejected request', () => {
+    it('is an error that names the setting to check and contains no key', async () => {
+      const rejected = await failureOf(call(world.create({ apiKey: 'sk-other' })))
+      expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
+      // The fake server quotes both keys.
+      expect(rejected.message).not.toMatch(/sk-/)
+      world.chat.next(answersWithStatus(404))
+      const missing = await failureOf(call(world.provider))
+      expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining(`Check ${modelVariable}.`) })
+    })
   })
 }

@@ -75,7 +75,7 @@ export function createConversationOracle() {
       const read = former?.read ?? 0
       members.set(actor, { windows, memberships, history, isParticipant: true, removed: false, read })
     },
-    /** `removed`: another actor removed the participant, so appending a turn does not make it join again. */
+    /** `removed`: whether another actor removes the participant. `append` does not check this; call `isRemoved` first. */
     leave(actor: string, removed = false) {
       write('ParticipantLeft')
       const member = members.get(actor)!

@@ -3,7 +3,7 @@
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import type { Pool } from '../../src/store/tenant-pool.ts'
 
-/** Resets the role before each statement, because the pool's role is limited to one tenant. */
+/** Resets the role before each statement, because the pool's role sees no rows unless a tenant is set. */
 export const sql = (pool: Pick<Pool, 'connect'>) => ({
   async query<Row extends QueryResultRow = any>(
     statement: string | QueryConfig,

@@ -12,6 +12,7 @@ import type { TurnInput } from '../../src/domain/turn/turn-input.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { readJournalHead } from '../../src/store/sql/event/read-journal.ts'
+import { checkGateOrder } from './gate-order.ts'
 import { OFFLINE } from './offline.ts'
 import { newWorldDir, type Backend, type Opened } from './backend.ts'
 
@@ -66,6 +67,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
       },
       pino({ level: 'fatal' }),
     )
+    checkGateOrder(world.deps.gates)
   })
   afterAll(async () => {
     await world?.close()

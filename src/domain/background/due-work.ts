@@ -1,6 +1,6 @@
-// Lists the functions that jobs call when a conversation or a user reaches a threshold. Each call handles exactly `n`
-// turns, or none if it refreshes a profile because facts changed. It stores the number of handled turns in the
-// transaction that writes the result, so that concurrent calls never handle a turn twice. It returns false if no work
+// Lists the functions that jobs call when a conversation or a user reaches a threshold. Each stores its progress in the
+// transaction that writes the result, so that concurrent calls never handle a turn twice. A call that returns true
+// handled exactly `n` turns, or none if it refreshed a profile because facts changed. A call returns false if no work
 // is due, or if another process did the work first.
 
 import type { BackgroundDeps } from './deps.ts'
@@ -9,7 +9,7 @@ import { reconcileDue } from '../fact/reconcile-facts.ts'
 import { refreshProfileDue } from '../profile/refresh.ts'
 
 export type DueWork = {
-  /** Extracts facts from the oldest `n` turns from which none were extracted yet. @throws ProviderFailed */
+  /** Extracts facts from the oldest `n` unread turns. @throws ProviderFailed */
   extractNext(
     deps: BackgroundDeps,
     tenant: string,
@@ -17,7 +17,10 @@ export type DueWork = {
     n: number,
     signal: AbortSignal,
   ): Promise<boolean>
-  /** Refreshes the user's profile once for the user's next `n` turns, or for changed facts. @throws ProviderFailed */
+  /**
+   * Refreshes the user's profile if that is due: one refresh becomes due per `n` turns by the user, and whenever facts
+   * about the user change. @throws ProviderFailed
+   */
   refreshProfileDue(
     deps: BackgroundDeps,
     tenant: string,
@@ -25,7 +28,10 @@ export type DueWork = {
     n: number,
     signal: AbortSignal,
   ): Promise<boolean>
-  /** Reconciles the facts about the user once for the user's next `n` turns. @throws ProviderFailed */
+  /**
+   * Reconciles the facts about the user if that is due: one run becomes due per `n` turns by the user.
+   * @throws ProviderFailed
+   */
   reconcileDue(deps: BackgroundDeps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
 }
 

@@ -127,8 +127,8 @@ export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewCla
 
 /**
  * Releases a claim, so that the inbox delivers the turn again. With `dismiss`, also ends the viewer's wake-up, because
- * the turn needs no answer from it; this is possible after the claim was released or has expired, too. A repeated call
- * changes nothing.
+ * the turn needs no answer from it; this is possible even if the claim was already released or has expired. A repeated
+ * call changes nothing.
  * @throws InvalidInput @throws NotFound and NotAllowed in the same cases as `claimTurn`
  * @throws Conflict if the token has no claim on the turn, or if a turn answers or has answered with the claim; with
  * `dismiss`, also if the viewer has another live claim on the turn, or a run of the server answers it for the viewer

@@ -19,7 +19,7 @@ import { deleteWithDerivatives, releaseDerivatives } from './run-derivatives.ts'
  * active again if facts of this conversation superseded them. These conversations get a FactsChanged event, except
  * those whose facts were superseded after this call began. Subscriptions to the deleted conversation end.
  * @throws NotFound
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, if rights.ts denies the call, or
+ * @throws NotAllowed if the conversation is MEMBERS and the viewer has left it, if rights.ts denies the call, or
  * if the conversation or a participant is under legal hold
  */
 export async function deleteConversation(

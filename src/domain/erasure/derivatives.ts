@@ -130,7 +130,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'embedding_cursor',
-    data: 'The seq up to which an embedder has read the journal.',
+    data: 'The seq up to which an embedder has processed the journal.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after it, so the newer version is embedded next.' },
     onErase: { how: 'Kept: a seq contains no content.' },
     onDelete: CASCADE,

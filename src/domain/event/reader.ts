@@ -25,8 +25,8 @@ export type Subscription = z.input<typeof subscription>
 
 /**
  * Writes the conversation's events after `afterSeq` to the sink, then live events; without `afterSeq`, only live
- * events. `types` excludes events of other types, except ConversationDeleted and Gap. Returns a function that stops the
- * reader.
+ * events. `types` limits the events to these types, ConversationDeleted and Gap; null for all types. Returns a function
+ * that stops the reader.
  * @throws InvalidInput if `afterSeq` is greater than the journal's last seq @throws NotFound @throws LimitReached
  */
 export async function readInto(
@@ -74,7 +74,7 @@ const sourceOf = (deps: EventDeps, feed: Feed, principal: Viewer, leave: () => v
 
 /** Number of buffered events at which the reader leaves the feed until all of them are consumed. */
 const BUFFER = 256
-/** Total size of the buffered events at which the reader leaves the feed until all of them are consumed, in bytes. */
+/** Total size of the buffered events, in bytes, at which the reader leaves the feed until all of them are consumed. */
 const BUFFER_BYTES = 256 * 1024
 
 /**

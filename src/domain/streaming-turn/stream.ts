@@ -138,7 +138,10 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   }))
 }
 
-const abortTurnInput = z.object({ turnId: id('turn'), writerToken, reason: text(1000).nullish() })
+/** Maximum length of the reason of an abort, in characters. */
+export const MAX_ABORT_REASON = 1000
+
+const abortTurnInput = z.object({ turnId: id('turn'), writerToken, reason: text(MAX_ABORT_REASON).nullish() })
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
 /**

@@ -8,7 +8,10 @@ import { z } from 'zod'
 import { textOf, toolCallsOf } from '../message-parts.ts'
 import type { ProviderCallParams, ProviderFailureCode, ProviderMessage } from '../ports/provider-adapter.ts'
 
-/** Maximum length of a reply, in UTF-16 units. It exceeds MAX_REPLY_BYTES, so that scripts can test that limit. */
+/**
+ * Maximum length of a rule's text times `repeat`, before placeholders are replaced, in UTF-16 units. Exceeds
+ * MAX_REPLY_BYTES, so that scripts can test that limit.
+ */
 const MAX_UNITS = 16 * 1024 * 1024
 /** Maximum pause before a word, ms. */
 const MAX_WORD_MS = 60_000
@@ -46,25 +49,28 @@ const rule = z
      * that it applies only once; otherwise "any".
      */
     round: z.union([z.int().min(0), z.literal('any')]).optional(),
-    /** `{{answer}}` is the answer from the context, `{{result}}` the newest tool results. Default: "{{answer}}". */
+    /**
+     * `{{answer}}` is replaced with the answer from the context, and `{{result}}` with the tool results after the
+     * newest user message. Default: "{{answer}}"; for a rule with `tools`, an empty text.
+     */
     text: z.string().optional(),
     /** Number of times that the text is repeated. Default: 1. */
     repeat: z.int().min(1).optional(),
-    /** Tool calls after the text, which is empty by default. */
+    /** Tool calls that follow the text. Default: none. */
     tools: z.array(z.strictObject({ name: z.string(), arguments: z.unknown().default({}) })).optional(),
     /** Pause before each word, ms. Defaults to the provider's setting. */
     wordMs: z.int().min(0).max(MAX_WORD_MS).optional(),
     /** Number of words before `fail`, `stall` or `die`. Default: 0, before the reply begins. */
     after: z.int().min(0).default(0),
     fail: failure.optional(),
-    /** Whether the reply stops without an end, so that the call stalls. Default: no. */
+    /** Whether the reply sends nothing more and never ends, so that the call fails with STALLED. Default: no. */
     stall: z.literal(true).optional(),
     /** Whether the process ends by SIGKILL, if the provider's settings allow it. Default: no. */
     die: z.literal(true).optional(),
   })
   .refine(
     ({ text = '', repeat = 1 }) => text.length * repeat <= MAX_UNITS,
-    `has a text of more than ${MAX_UNITS} units`,
+    `has a text of more than ${MAX_UNITS} UTF-16 units`,
   )
 const rules = z.array(rule)
 
@@ -91,8 +97,8 @@ export function findRule({ messages, metadata }: ProviderCallParams): EchoRule |
   const systems = messages.filter(({ role }) => role === 'system').toReversed()
   const lists = [
     metadata.extensions?.echo,
-    question && directiveIn(textOf(question)),
-    ...systems.map((message) => directiveIn(textOf(message))),
+    question && scriptIn(textOf(question)),
+    ...systems.map((message) => scriptIn(textOf(message))),
   ]
   for (const list of lists) {
     if (list === undefined) continue
@@ -106,14 +112,17 @@ export function findRule({ messages, metadata }: ProviderCallParams): EchoRule |
   return null
 }
 
-/** Returns the value of "echo" in the JSON object that a text contains or ends with; undefined if there is none. */
-function directiveIn(text: string): unknown {
+/**
+ * Parses the text from the first `{"echo":` to the last `}` as JSON, and returns the value of "echo"; undefined if
+ * there is no `{"echo":`. @throws InvalidScript
+ */
+function scriptIn(text: string): unknown {
   const start = text.search(/\{\s*"echo"\s*:/)
   if (start < 0) return undefined
   try {
     return (JSON.parse(text.slice(start, text.lastIndexOf('}') + 1)) as { echo: unknown }).echo
   } catch {
-    throw new InvalidScript('is not JSON')
+    throw new InvalidScript('it is not JSON')
   }
 }
 

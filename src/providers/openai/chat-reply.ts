@@ -1,6 +1,6 @@
-// Converts the chunks of a streamed chat completion to the pieces of a reply. Servers differ: some number parallel tool
-// calls, some give all of them the same number, some send whole calls. Usage arrives with the last chunk, after it, or
-// never.
+// Converts the chunks of a streamed chat completion to the pieces of a reply. Servers differ: some give each parallel
+// tool call its own index, some give all of them the same index, and some send each call in one chunk. Usage arrives in
+// the chunk with the finish reason, in a later one, or never.
 
 import type { ReplyEnd, ReplyPiece } from '../chat-adapter.ts'
 import { parseArguments } from '../message-parts.ts'

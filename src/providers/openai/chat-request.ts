@@ -5,7 +5,10 @@ import { openAiName } from '../../text/openai-name.ts'
 import { asText, fileAsText, isFetchable, isFile, pairCalls, textOf, type PairedMessage } from '../message-parts.ts'
 import type { ProviderCallParams, ProviderContentPart, ProviderMessage } from '../ports/provider-adapter.ts'
 
-/** Parameters that `extensions.openai` cannot set, because the adapter or the call's parameters set them. */
+/**
+ * Parameters that `extensions.openai` cannot set. The adapter or the call's parameters set them, except `n`, which keeps
+ * its default of one reply.
+ */
 const RESERVED = new Set(['model', 'messages', 'stream', 'stream_options', 'n', 'tools', 'tool_choice'])
 
 export type RequestOptions = {

@@ -8,9 +8,9 @@ export type NamedProvider = {
   /** 1 to 64 characters: lower-case letters, digits, "-" and "_". */
   readonly name: string
   readonly adapter: ProviderAdapter
-  /** The model for calls that name no model. */
+  /** The model of runs for which neither the client nor the agent's settings name a model. */
   readonly defaultModel: string
-  /** The models that calls may name; null for any model. */
+  /** The models that runs may use; null for any model. */
   readonly models: readonly string[] | null
   /** Whether the adapter passes tools to its models. */
   readonly supportsTools: boolean

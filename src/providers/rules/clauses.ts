@@ -5,14 +5,15 @@ import { RELATIVES } from './lists.ts'
 
 export type Clause = {
   text: string
-  /** Whether a sentence up to this clause, on the same line, begins with a greeting: "Hi, I'm Ada". */
+  /** Whether the clause's sentence, or an earlier one on the same line, begins with a greeting: "Hi, I'm Ada". */
   isGreeting: boolean
-  /** Whether the speaker, a person, asks others to remember the clause. */
+  /** Whether the speaker is a person and asks to remember the clause. */
   isToRemember: boolean
 }
 
-/** Maximum number of UTF-16 units that are read of a turn, and of a sentence. Longer sentences are dropped. */
+/** Number of UTF-16 units of a turn that are read. The rest is ignored. */
 const READ_UNITS = 32 * 1024
+/** Maximum length of a sentence, in UTF-16 units. Longer sentences are dropped. */
 const SENTENCE_UNITS = 400
 
 /** Replaces a quotation. A sentence that contains it is dropped. */
@@ -32,7 +33,10 @@ const COPIED = new RegExp(
 )
 const ITEM = /^\s*(?:[-*•]|\d+[.)])\s+/
 
-/** Returns the lines of prose. Drops code, quoted and copied lines, and lists that a line with a colon introduces. */
+/**
+ * Returns the lines of prose, without list markers. Drops code, quoted lines, copied lines, and lists after a line that
+ * ends with a colon.
+ */
 function prose(text: string): string[] {
   const kept: string[] = []
   /** The mark of the open code fence; null outside code fences. */
@@ -94,7 +98,8 @@ const JOINTS = new RegExp(
   String.raw`\s*(?:;\s+|\s[-–—]+\s|—|-+\s+(?=(?:i|i'm|i've|i'd|we|we're|we've|we'd)\b)|\s+after\s+(?=(?:i|we)\b)|`
     + String.raw`,?\s+(?:and|but|so|because|since|though|although|plus|'cause)\s+(?=(?:also |now |then )?`
     + String.raw`(?:i|i'm|i've|i'd|my|we|we're|we've|we'd|our)\b)|`
-    // Not after "Last Friday, ", which belongs to the next clause, nor in "Rex, my dog".
+    // The comma of "Last Friday, I …" is no separator, because the date belongs to the next clause. Neither is the
+    // comma of "Rex, my dog".
     + String.raw`(?<!^(?:(?:so|well|and|but|oh|yeah|also|then|hey|actually),? )*(?:last|this|next|yesterday|`
     + String.raw`today|tomorrow|on \w+day|in (?:\w+ )?\d{4}|\w+ \w+ ago)\b[^,]{0,20}),\s+`
     + String.raw`(?=(?:i|i'm|i've|i'd|my|we|we're|we've|we'd)\b)(?!my (?:${RELATIVES})(?:$|[,.])))`,
@@ -165,7 +170,10 @@ function sentences(line: string): string[] {
   return found.map((sentence) => sentence.trim()).filter(Boolean)
 }
 
-/** Returns the clauses of a turn in order. Recognises requests to remember only if `isPerson`. */
+/**
+ * Returns the clauses of a turn in order. Drops a sentence that asks to remember something, unless `isPerson` and the
+ * sentence is neither advice, a reminder ("remember to …") nor an instruction.
+ */
 export function clausesOf(text: string, isPerson: boolean): Clause[] {
   const clauses: Clause[] = []
   for (const line of prose(text.slice(0, READ_UNITS))) {

@@ -109,7 +109,7 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
 
 /**
  * Splits a reply into unit vectors.
- * @throws CallFailed for a reply with another shape or dimension, or with components that are not finite
+ * @throws CallFailed for a reply with an unexpected shape or dimension, or with components that are not finite
  */
 function split({ dims, data }: { dims: number[]; data: Float32Array }, count: number, dimension: number, name: string) {
   const components = dims.at(-1)!

@@ -68,8 +68,8 @@ const Conversations = graphql(`
   }
 `)
 
-const Room = graphql(`
-  query Room($id: ID!, $first: Int!, $after: String) {
+const Conversation = graphql(`
+  query Conversation($id: ID!, $first: Int!, $after: String) {
     conversation(id: $id) {
       id
       title
@@ -183,7 +183,7 @@ await check('pages of conversations and turns, joined by relayStylePagination', 
   await conversations.fetchMore({ variables: { after } })
   await until('the second page', () => list.some(({ title }) => title === 'Conversation 1'))
 
-  const transcript = client.watchQuery({ query: Room, variables: { id: oldest!, first: 2 } })
+  const transcript = client.watchQuery({ query: Conversation, variables: { id: oldest!, first: 2 } })
   const texts = () => transcript.getCurrentResult().data?.conversation?.turns?.edges?.map((edge) => edge?.node?.text)
   transcript.subscribe(() => {})
   await until('the first turns', () => texts()?.length === 2)
@@ -192,7 +192,7 @@ await check('pages of conversations and turns, joined by relayStylePagination', 
   await until('all turns', () => texts()?.join() === 'one,two,three')
 })
 
-const transcript = client.watchQuery({ query: Room, variables: { id: newest!, first: 2 } })
+const transcript = client.watchQuery({ query: Conversation, variables: { id: newest!, first: 2 } })
 let presence: string | undefined
 let title: string | null | undefined
 transcript.subscribe(({ data, dataState }) => {

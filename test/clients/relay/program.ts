@@ -17,9 +17,9 @@ import {
 } from 'relay-runtime'
 import { check, createConversations, rename, say, setPresence, until } from '../live.ts'
 import type { programAppendTurnMutation } from '../generated/relay/programAppendTurnMutation.graphql.ts'
+import type { programConversationQuery } from '../generated/relay/programConversationQuery.graphql.ts'
 import type { programConversationsQuery } from '../generated/relay/programConversationsQuery.graphql.ts'
 import type { programLiveSubscription } from '../generated/relay/programLiveSubscription.graphql.ts'
-import type { programRoomQuery } from '../generated/relay/programRoomQuery.graphql.ts'
 import type { program_turns$data, program_turns$key } from '../generated/relay/program_turns.graphql.ts'
 import programTurnsQuery from '../generated/relay/programTurnsQuery.graphql.ts'
 import { environment } from '../generated/recipes/relay.ts'
@@ -84,8 +84,8 @@ const Conversations = graphql`
   }
 `
 
-const Room = graphql`
-  query programRoomQuery($id: ID!, $first: Int!, $after: String) {
+const Conversation = graphql`
+  query programConversationQuery($id: ID!, $first: Int!, $after: String) {
     conversation(id: $id) {
       id
       title
@@ -104,7 +104,7 @@ const Room = graphql`
 const Turns = graphql`
   fragment program_turns on Conversation @refetchable(queryName: "programTurnsQuery") {
     id
-    turns(first: $first, after: $after) @connection(key: "room_turns") {
+    turns(first: $first, after: $after) @connection(key: "conversation_turns") {
       edges {
         node {
           id
@@ -186,7 +186,8 @@ async function append(input: Input, connections: string[] = []): Promise<string>
       onError: reject,
     }),
   )
-  // Relay types the fields selected on an interface as optional, so their presence distinguishes the union's members.
+  // With a fragment on an interface (UserError), Relay does not generate a union of types: the fields of all members are
+  // optional, so check which field is present.
   if (result.turnEdge) {
     const { createdAt, conversation, parts } = result.turnEdge.node
     const texts = parts.map((part) => (part.__typename === 'TextPart' ? part.text.toUpperCase() : part.__typename))
@@ -216,19 +217,19 @@ await check('pages of conversations and turns, joined by @connection and @refetc
   await fetchQuery(environment, Conversations, { first: 2, after: pageInfo.endCursor }).toPromise()
   await until('the second page', () => list().conversations.edges.some(({ node }) => node.title === 'Conversation 1'))
 
-  const transcript = await watch<programRoomQuery>(Room, { id: oldest!, first: 2 })
+  const transcript = await watch<programConversationQuery>(Conversation, { id: oldest!, first: 2 })
   const turns = watchTurns(transcript().conversation!)
   const texts = () => turns().edges.map(({ node }) => node.text)
   assert.deepEqual(texts(), ['one', 'two'])
   const after = turns().pageInfo.endCursor
   await fetchQuery(environment, programTurnsQuery, { id: oldest!, first: 2, after }).toPromise()
   await until('all turns', () => texts().join() === 'one,two,three')
-  const connection = ConnectionHandler.getConnectionID(oldest!, 'room_turns')
+  const connection = ConnectionHandler.getConnectionID(oldest!, 'conversation_turns')
   await append({ conversationId: oldest!, turn: { role: 'USER', content: 'four' } }, [connection])
   await until('the edge of @appendEdge', () => texts().join() === 'one,two,three,four')
 })
 
-const transcript = await watch<programRoomQuery>(Room, { id: newest!, first: 2 })
+const transcript = await watch<programConversationQuery>(Conversation, { id: newest!, first: 2 })
 const seqs: number[] = []
 const live = requestSubscription<programLiveSubscription>(environment, {
   subscription: Live,

@@ -69,8 +69,8 @@ const Conversations = graphql(`
   }
 `)
 
-const Room = graphql(`
-  query Room($id: ID!, $first: Int!, $after: String) {
+const Conversation = graphql(`
+  query Conversation($id: ID!, $first: Int!, $after: String) {
     conversation(id: $id) {
       id
       title
@@ -176,9 +176,9 @@ await check('pages of conversations and turns, joined by relayPagination', async
   assert(data!.conversations.edges.length > 2)
   assert(data!.conversations.edges.some(({ node }) => node.title === 'Conversation 1'))
 
-  const turns = await client.query(Room, { id: oldest!, first: 2 })
+  const turns = await client.query(Conversation, { id: oldest!, first: 2 })
   const end = turns.data!.conversation!.turns.pageInfo.endCursor
-  const all = await client.query(Room, { id: oldest!, first: 2, after: end })
+  const all = await client.query(Conversation, { id: oldest!, first: 2, after: end })
   assert.deepEqual(
     all.data!.conversation!.turns.edges.map(({ node }) => node.text),
     ['one', 'two', 'three'],
@@ -186,7 +186,7 @@ await check('pages of conversations and turns, joined by relayPagination', async
 })
 
 let [presence, title, item]: (string | null | undefined)[] = []
-client.query(Room, { id: newest!, first: 2 }).subscribe(({ data }) => {
+client.query(Conversation, { id: newest!, first: 2 }).subscribe(({ data }) => {
   presence = data?.conversation?.participants.nodes.find(({ actor }) => actor === 'bob')?.presence
   title = data?.conversation?.title
 })

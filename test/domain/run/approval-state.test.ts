@@ -57,11 +57,11 @@ describe('an approval', () => {
     ['a decided one is not cancelled', denied, cancel, refused('DECIDED')],
 
     ['an expired one cannot be decided', expired, decide(approve), refused('EXPIRED')],
-    ['an expired one expires once', expired, expire(), repeated],
+    ['expiring an expired one is a repeat', expired, expire(), repeated],
     ['an expired one is not cancelled', expired, cancel, refused('EXPIRED')],
     ['a cancelled one cannot be decided', cancelled, decide(deny), refused('CANCELLED')],
     ['a cancelled one does not expire', cancelled, expire(), refused('CANCELLED')],
-    ['a cancelled one is cancelled once', cancelled, cancel, repeated],
+    ['cancelling a cancelled one is a repeat', cancelled, cancel, repeated],
   ])('%s', (_, approval, event, step) => {
     expect(stepApproval(approval, event)).toEqual(step)
   })

@@ -295,6 +295,10 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(before)
   })
 
+  it('fails with InvalidInput for a query without a recall that searches for it', async () => {
+    await expect(ask({ context: { query: 'tulips' } })).rejects.toThrow(/context\.query: requires semanticRecall/)
+  })
+
   it('fails with InvalidInput for a turn that the agent does not see', async () => {
     const hidden = await tenant.append(conversationId, 'ada', 'hidden', { audience: ['owner'] }).catch(() => null)
     const { id } = hidden ?? (await tenant.append(conversationId, 'ada', 'hidden', { audience: ['ada'] }))

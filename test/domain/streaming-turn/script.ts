@@ -9,7 +9,7 @@ import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
 import { StreamClosed } from '../../../src/errors.ts'
 import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { newViewer, type Process } from '../../support/process.ts'
-import { checkWitness, witness, type Stored, type Witness } from './witness.ts'
+import { checkReader, startReader, type Stored, type TestReader } from './test-reader.ts'
 import { WRITER } from '../../support/writer.ts'
 import { sql } from '../../support/sql.ts'
 
@@ -17,7 +17,10 @@ import { sql } from '../../support/sql.ts'
 type Piece = { body: string; half: boolean }
 type Ending = 'commit' | 'abort' | 'expire'
 
-/** `by`, `turn` and `reader` are indexes of a process, an open turn and a reader, taken modulo their number. */
+/**
+ * `by`, `turn` and `reader` select a process, an open turn and a reader: each is an index, modulo the number of
+ * processes, open turns or readers.
+ */
 export type Step =
   | { type: 'open'; by: number }
   | { type: 'delta'; by: number; turn: number; piece: Piece; start: 'omitted' | 'given' | 'earlier' | 'repeated' }
@@ -31,9 +34,11 @@ export type Step =
   /** The process loses this fraction of its bus messages until a `restore`. */
   | { type: 'lose'; by: number; fraction: number }
   | { type: 'restore'; by: number }
-  /** A crash during a burst: the writer gets no answer, and sends the text again to another process. */
+  /**
+   * A crash during a burst. The writer ignores the outcome of the burst, and sends its text again to another process.
+   */
   | { type: 'crash'; by: number; turn: number; pieces: Piece[] }
-  /** `meanwhile`: a delta sent concurrently with the end; null for none. */
+  /** `meanwhile`: a delta sent concurrently with the commit or abort; null for none. Ignored for `expire`. */
   | { type: 'end'; by: number; turn: number; how: Ending; meanwhile: Piece | null }
 
 const anyIndex = fc.nat(7)
@@ -104,7 +109,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
   /** The open turns, with the text sent by their writers. */
   let open: { id: string; sent: string }[] = []
   const closedTurns: typeof open = []
-  const readers: Witness[] = []
+  const readers: TestReader[] = []
   const head = async () => (await readLastSeq(first.deps.pool, viewer, conversationId))!
   type OpenTurn = (typeof open)[number]
 
@@ -191,7 +196,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
         const last = await head()
         const after = step.after === null ? null : Math.floor(last * step.after)
         readers.push(
-          await witness(by, viewer, {
+          await startReader(by, viewer, {
             conversationId,
             after,
             last,
@@ -215,12 +220,12 @@ export async function play(processes: readonly Process[], script: readonly Step[
         return by.wire.restore()
       case 'crash': {
         const from = Math.max(0, (turn?.sent.length ?? 0) - 3)
-        const unanswered = turn && Promise.allSettled([burst(by, turn, step.pieces, true)])
+        const ignored = turn && Promise.allSettled([burst(by, turn, step.pieces, true)])
         for (const each of readers) if (each.process === by) each.stop()
         await by.crash()
         const another = processes[(processes.indexOf(by) + 1) % processes.length]!
         if (turn) await write(another, turn, turn.sent.slice(from), from)
-        await unanswered
+        await ignored
         return
       }
       case 'end':
@@ -246,7 +251,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
     const stored = new Map(rows.map((row) => [row.id, row]))
     for (const { id, sent } of closedTurns) expect(stored.get(id)!.text).toBe(withoutHalf(sent))
     const last = await head()
-    for (const reader of readers) await checkWitness(reader, stored, last)
+    for (const reader of readers) await checkReader(reader, stored, last)
   } finally {
     for (const reader of readers) reader.stop()
     for (const { wire } of processes) wire.drop = () => false

@@ -79,7 +79,7 @@ describe.each(backends)('an automatic title on $name', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(seq! + 1)
   })
 
-  it('is never tried after sixteen turns of small talk', async () => {
+  it('is not tried again after an attempt on sixteen turns of small talk', async () => {
     const { tenant, conversationId } = await start({}, Array(16).fill('Hello!'))
     expect([await write(conversationId), await isDue(conversationId)]).toEqual([1, false])
     for (let n = 0; n < 40; n++) await tenant.append(conversationId, 'ann', 'Hello!')
@@ -208,7 +208,7 @@ describe.each(backends)('an automatic title on $name', (backend) => {
     expect(seen.size).toBe(2)
   })
 
-  it('of a model is one line of a limited length; a failed call is tried again', async () => {
+  it('made by a model is cut to one line of at most TITLE_CHARACTERS, and stays due after a failed call', async () => {
     const { tenant, conversationId } = await start()
     const model = createFakeSummarizer()
     const deps = withSummarizer({ ...world.deps, log: { ...world.deps.log, warn: () => {} } }, model)

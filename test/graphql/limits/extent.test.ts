@@ -1,6 +1,7 @@
 // The size of a tree of plain objects and lists.
 
 import { describe, expect, it } from 'vitest'
+import { JsonText } from '../../../src/json-text.ts'
 import { extentOf } from '../../../src/graphql/limits/extent.ts'
 
 describe('extentOf', () => {
@@ -10,6 +11,7 @@ describe('extentOf', () => {
     ['other leaves', [1, true, null, undefined, new Date()], { values: 6, bytes: 40 }],
     ['objects and lists', { a: ['x', 'yy'], b: { c: '' } }, { values: 6, bytes: 3 }],
     ['the values of a map', new Map([['key', 'x']]), { values: 2, bytes: 1 }],
+    ['the values of JSON, and its text', [new JsonText('[1,2]', 3)], { values: 4, bytes: 5 }],
     ['the bytes of a typed array', new Float32Array(3), { values: 1, bytes: 12 }],
   ])('counts %s', (_, tree, extent) => {
     expect(extentOf(tree, all)).toEqual(extent)

@@ -206,7 +206,7 @@ describe('each event of a subscription', () => {
       expect(work.checked({ data: {} })).toEqual({ data: {} })
       work.renew()
     }
-    await expect(work.read(() => 'x'.repeat(11))).rejects.toThrow(/bytes in the answer/)
+    await expect(work.read(() => 'x'.repeat(11))).rejects.toThrow(/bytes of data, read or returned/)
     expect(work.checked({ data: {} }).errors).toHaveLength(1)
     work.renew()
     expect(work.checked({ data: {} })).toEqual({ data: {} })

@@ -151,7 +151,7 @@ describe('an embedding response', () => {
     ],
     ['no embedding', ({ data }) => ({ data: data.map(({ index }) => ({ index })) }), /not numbers/, true],
     [
-      'a body of another shape',
+      'a body of an unexpected shape',
       () => ({ error: 'model not loaded' }),
       /not with embeddings\. Check OPENAI_BASE_URL/,
       false,

@@ -66,7 +66,7 @@ describe('the request for facts', () => {
   })
 })
 
-describe("the model's answer", () => {
+describe("the model's reply", () => {
   const factsOf = async (value: unknown) => {
     world.chat.next(answers(value))
     return (await world.provider.extract(TURNS)).facts
@@ -113,14 +113,14 @@ describe("the model's answer", () => {
 
   it.each<[string, ChatResponder]>([
     ['not JSON', answers('moo')],
-    ['JSON of another shape', answers({ answer: 'moo' })],
+    ['JSON of an unexpected shape', answers({ answer: 'moo' })],
     ['a bare list', answers([FACT])],
-    ['facts of another shape', answers({ facts: ['Ada lives in Berlin'] })],
+    ['facts of an unexpected shape', answers({ facts: ['Ada lives in Berlin'] })],
     ['a fact without its turn', answers({ facts: [{ ...FACT, turnId: undefined }] })],
     ['10,000 facts', answers({ facts: Array.from({ length: 10_000 }, (_, i) => ({ ...FACT, object: `${i}` })) })],
     ['more than a megabyte', answers('x'.repeat(1024 * 1024 + 1))],
-    ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
+    ['a response without a message', answersNoMessage],
+  ])('is requested once more if it is %s; a second such reply is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect((await world.provider.extract(TURNS)).facts).toEqual([FACT])
     expect(world.chat.requests).toHaveLength(2)

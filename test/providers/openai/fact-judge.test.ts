@@ -69,7 +69,7 @@ describe('the request for verdicts', () => {
   })
 })
 
-describe("the model's answer", () => {
+describe("the model's reply", () => {
   const verdictsOf = async (value: unknown) => {
     world.chat.next(answers(value))
     return world.provider.judge(PAIRS)
@@ -101,7 +101,7 @@ describe("the model's answer", () => {
 
   it.each<[string, ChatResponder]>([
     ['not JSON', answers('SAME, as you wish')],
-    ['JSON of another shape', answers({ answer: 'SAME' })],
+    ['JSON of an unexpected shape', answers({ answer: 'SAME' })],
     ['a bare list', answers(VERDICTS)],
     [
       'verdicts on ids instead of pair numbers',
@@ -113,8 +113,8 @@ describe("the model's answer", () => {
     ['10,000 verdicts', answers({ verdicts: Array.from({ length: 10_000 }, () => VERDICTS[0]) })],
     ['more than two verdicts per pair', answers({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
     ['more than a megabyte', answers('x'.repeat(1024 * 1024 + 1))],
-    ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
+    ['a response without a message', answersNoMessage],
+  ])('is requested once more if it is %s; a second such reply is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect(await world.provider.judge(PAIRS)).toEqual(EXPECTED)
     expect(world.chat.requests).toHaveLength(2)

@@ -85,7 +85,7 @@ describe('the request for a profile', () => {
   })
 })
 
-describe("the model's answer", () => {
+describe("the model's reply", () => {
   const profileOf = async (value: unknown, maxTokens = 400) => {
     world.chat.next(answers(value))
     return world.provider.write({ ...REQUEST, maxTokens })
@@ -144,13 +144,13 @@ describe("the model's answer", () => {
 
   it.each<[string, ChatResponder]>([
     ['not JSON', answers('## About')],
-    ['JSON of another shape', answers({ answer: PROFILE })],
+    ['JSON of an unexpected shape', answers({ answer: PROFILE })],
     ['a profile in parts', answers({ profile: { about: ['lives in Berlin'] } })],
     ['a profile that is null', answers({ profile: null })],
     ['empty although there are facts', answers({ profile: ' \u200b\n' })],
     ['more than a megabyte', answers({ profile: 'x'.repeat(1024 * 1024 + 1) })],
-    ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
+    ['a response without a message', answersNoMessage],
+  ])('is requested once more if it is %s; a second such reply is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect(await world.provider.write(REQUEST)).toBe(PROFILE)
     expect(world.chat.requests).toHaveLength(2)

@@ -1,4 +1,4 @@
-// Summaries from a chat model on a fake server: the request, and the handling of invalid answers.
+// Summaries and titles from a chat model on a fake server: the requests, and the handling of unusable replies.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,7 @@ describe('the request for a summary', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('quotes the previous summary and asks to merge it, if there is one', async () => {
+  it('with a previous summary, quotes it and asks the model to merge it', async () => {
     await world.provider.summarize(REQUEST)
     await world.provider.summarize({ ...REQUEST, previous: 'Topic: boats' })
     const [alone, merged] = world.chat.requests.map(({ messages }) => messages.map(({ content }) => content))
@@ -72,7 +72,7 @@ describe('a title', () => {
     expect(JSON.parse(quoted)).toMatchObject({ speaker: 'ada', text: REQUEST.turns[0]!.text })
   })
 
-  it('is null if the model finds none, and is requested once more if the answer has another shape', async () => {
+  it('is null if the model finds none, and is requested once more if the reply has no title', async () => {
     world.chat.next(answers({ title: ' ' }), answers({ topic: 'Boats' }), answers({ title: 'Boats' }))
     expect(await world.provider.title(REQUEST.turns)).toBeNull()
     expect(await world.provider.title(REQUEST.turns)).toBe('Boats')
@@ -80,7 +80,7 @@ describe('a title', () => {
   })
 })
 
-describe("the model's answer", () => {
+describe("the model's reply", () => {
   it('is rendered as topic, decisions, open issues and next steps', async () => {
     expect(await world.provider.summarize(REQUEST)).toEqual({
       content:
@@ -106,10 +106,10 @@ describe("the model's answer", () => {
 
   it.each<[string, ChatResponder]>([
     ['not JSON', answers('moo')],
-    ['JSON of another shape', answers({ summary: 'moo' })],
-    ['an empty topic', answers({ topic: ' ' })],
-    ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
+    ['JSON of an unexpected shape', answers({ summary: 'moo' })],
+    ['JSON with an empty topic', answers({ topic: ' ' })],
+    ['a response without a message', answersNoMessage],
+  ])('is requested once more if it is %s; a second such reply is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect((await world.provider.summarize(REQUEST)).content).toContain('boat trip')
     expect(world.chat.requests).toHaveLength(2)

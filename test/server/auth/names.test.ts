@@ -10,11 +10,11 @@ const header = (actor: string) => namesOfRequest({ 'x-actor': actor }).actor
 const parameter = (actor: unknown) => ofConnection({ 'x-actor': actor }, {}).actor
 
 describe('a name', () => {
-  test('is null if the client does not send it', () => {
-    const nobody = { tenant: null, actor: null }
-    expect(namesOfRequest({})).toEqual(nobody)
-    expect(namesOfRequest({ 'x-actor': '' })).toEqual(nobody)
-    expect(ofConnection({ 'x-actor': '', 'x-tenant': null }, {})).toEqual(nobody)
+  test('is null if the client does not send it, or sends an empty string', () => {
+    const noNames = { tenant: null, actor: null }
+    expect(namesOfRequest({})).toEqual(noNames)
+    expect(namesOfRequest({ 'x-actor': '' })).toEqual(noNames)
+    expect(ofConnection({ 'x-actor': '', 'x-tenant': null }, {})).toEqual(noNames)
   })
 
   test('is read from the headers', () => {
@@ -35,7 +35,7 @@ describe('a name', () => {
     ['%F0%9F%97%BC Tower', '🗼 Tower'],
     ['100%25', '100%'],
     ['a+b', 'a+b'],
-  ])('sent as %s is %s in a header and in connectionParams', (sent, actor) => {
+  ])('sent as %s is decoded as %s, in a header and in connectionParams', (sent, actor) => {
     expect(header(sent)).toBe(actor)
     expect(parameter(sent)).toBe(actor)
   })
@@ -51,7 +51,7 @@ describe('a name', () => {
     ['encoded bytes that are not UTF-8', 'Zo%EB', /not valid percent-encoded UTF-8/],
     ['encoded text that Postgres cannot store', 'a%00b', /U\+0000/],
     ['too many characters', '%C3%AB'.repeat(201), /at most 200/],
-  ])('is rejected in a header with %s', (_, actor, message) => {
+  ])('is rejected in a header if it has %s', (_, actor, message) => {
     expect(() => header(actor)).toThrow(message)
     expect(() => header(actor)).toThrow(InvalidInput)
   })

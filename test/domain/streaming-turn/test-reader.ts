@@ -6,7 +6,7 @@ import { readInto } from '../../../src/domain/event/reader.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import type { Process } from '../../support/process.ts'
 
-export type Witness = {
+export type TestReader = {
   readonly process: Process
   /** Seq after which the reader starts. */
   readonly cursor: number
@@ -19,7 +19,7 @@ export type Witness = {
   stop(): void
 }
 
-type WitnessRequest = {
+type ReaderRequest = {
   conversationId: string
   after: number | null
   /** The newest entry of the conversation. */
@@ -30,11 +30,11 @@ type WitnessRequest = {
 }
 
 /** Starts a reader whose sink accepts all events, but reports that it is full after `capacity` events while paused. */
-export async function witness(
+export async function startReader(
   process: Process,
   viewer: Viewer,
-  { conversationId, after, last, open, capacity }: WitnessRequest,
-): Promise<Witness> {
+  { conversationId, after, last, open, capacity }: ReaderRequest,
+): Promise<TestReader> {
   const events: ConversationEvent[] = []
   let isStopped = false
   let paused = false
@@ -78,7 +78,7 @@ export async function witness(
 export type Stored = { id: string; text: string; ended: number }
 
 /** Waits until the reader has received entry `last`, unless it was stopped, then checks all its events. */
-export async function checkWitness(reader: Witness, stored: Map<string, Stored>, last: number): Promise<void> {
+export async function checkReader(reader: TestReader, stored: Map<string, Stored>, last: number): Promise<void> {
   const seqs = () => reader.events.flatMap(({ seq }) => seq ?? [])
   if (!reader.isStopped) {
     await expect.poll(() => seqs().at(-1) ?? reader.cursor, { timeout: 10_000, interval: 1 }).toBe(last)
@@ -87,7 +87,7 @@ export async function checkWitness(reader: Witness, stored: Map<string, Stored>,
   for (const turn of stored.values()) checkTurn(reader, turn)
 }
 
-function checkTurn(reader: Witness, turn: Stored): void {
+function checkTurn(reader: TestReader, turn: Stored): void {
   let text = ''
   let sawOpen = false
   let isOver = turn.ended <= reader.cursor
