@@ -21,26 +21,36 @@ const isPlainTurn = ({ status, audience, replyToId, calls, results, claimHash, t
  */
 export const isPlain = ({ expected, turns }: AppendCall): boolean => expected == null && turns.every(isPlainTurn)
 
-/** Returns the fields that most turns do not have, as JSON; null if the turn has none of them. */
+/** The fields that append_plain_turns receives as arrays, and those that it does not write. */
+const NOT_IN_REST: ReadonlySet<string> = new Set<keyof AppendedTurn>([
+  'id',
+  'actor',
+  'kind',
+  'role',
+  'status',
+  'text',
+  'audience',
+  'tokens',
+  'clientId',
+  'clientHash',
+  'writerHash',
+  'claimHash',
+  'terms',
+  'cues',
+  'replyToId',
+  'calls',
+  'results',
+])
+
+/** Returns the other fields, which most turns do not have, as JSON; null if the turn has none of them. */
 function restOf(turn: AppendedTurn): string | null {
-  const { parts, promptTokens, completionTokens, model, adapter, traceId, sources, pinned, metadata } = turn
-  const { createdAt, importedAt, mentions } = turn
-  const rest = {
-    parts: parts ?? undefined,
-    promptTokens: promptTokens ?? undefined,
-    completionTokens: completionTokens ?? undefined,
-    model: model ?? undefined,
-    adapter: adapter ?? undefined,
-    traceId: traceId ?? undefined,
-    sources: sources ?? undefined,
-    pinned: pinned || undefined,
-    metadata: metadata ?? undefined,
-    createdAt: createdAt ?? undefined,
-    importedAt: importedAt ?? undefined,
-    mentions,
+  let rest: Record<string, unknown> | null = null
+  for (const [name, value] of Object.entries(turn)) {
+    if (value == null || value === false || NOT_IN_REST.has(name)) continue
+    rest ??= {}
+    rest[name] = value
   }
-  const json = JSON.stringify(rest)
-  return json === '{}' ? null : json
+  return rest && JSON.stringify(rest)
 }
 
 // Arrays in Postgres' text format. pg also quotes and escapes numbers, one by one, which takes longer than the rest of
