@@ -36,9 +36,8 @@ export type RedactionDeps = {
 export type Removed = Record<string, number>
 
 /**
- * The names of input fields whose text is redacted. Identifiers, names of actors, tools and models, URLs and signatures
- * are not redacted, because a change would make them useless. System prompts and agents' instructions are not redacted,
- * because operators write them.
+ * The names of input fields whose text is redacted. test/domain/redaction.inputs.test.ts lists all other fields with
+ * text, each with the reason: identifiers and URLs would be useless if they were changed.
  */
 const TEXTS: ReadonlySet<string> = new Set([
   'content',
@@ -49,9 +48,10 @@ const TEXTS: ReadonlySet<string> = new Set([
   'documentName',
   'title',
   'displayName',
+  'query',
   'reason',
 ])
-/** The names of input fields with JSON values in which every string is redacted. */
+/** The names of input fields with JSON values in which every string and every key is redacted. */
 const DOCUMENTS: ReadonlySet<string> = new Set(['metadata', 'metadataPatch', 'arguments', 'result', 'data'])
 
 /** Counts the removed values for /metrics. */
@@ -68,6 +68,20 @@ function redactText(text: string, detectors: readonly CustomDetector[], removed:
   return redacted
 }
 
+/** Gives each key that is set again another number: `[EMAIL]`, `[EMAIL] 2`, `[EMAIL] 3`. */
+class UniqueKeys {
+  readonly entries = new Map<string, unknown>()
+  readonly #numbers = new Map<string, number>()
+
+  set(key: string, value: unknown): void {
+    let unique = key
+    let number = this.#numbers.get(key) ?? 1
+    while (this.entries.has(unique)) unique = `${key} ${(number += 1)}`
+    if (number > 1) this.#numbers.set(key, number)
+    this.entries.set(unique, value)
+  }
+}
+
 /**
  * Returns a copy of the value of a field with its texts redacted, and counts the removed values in `removed`.
  * @param isDocument whether the field is one of DOCUMENTS or inside one
@@ -82,10 +96,14 @@ function redactValue(
   if (typeof value === 'string') return isDocument || TEXTS.has(name) ? redactText(value, detectors, removed) : value
   if (Array.isArray(value)) return value.map((each) => redactValue(each, name, isDocument, detectors, removed))
   if (value === null || typeof value !== 'object' || value instanceof Date) return value
-  const entries = Object.entries(value).map(([key, each]) => [
-    key,
-    redactValue(each, key, isDocument || DOCUMENTS.has(key), detectors, removed),
-  ])
+  const keys = new UniqueKeys()
+  for (const [key, each] of Object.entries(value)) {
+    const redacted = redactValue(each, key, isDocument || DOCUMENTS.has(key), detectors, removed)
+    keys.set(isDocument ? redactText(key, detectors, removed) : key, redacted)
+  }
+  const { entries } = keys
+  // A provider rejects a changed text with the signature of the original.
+  if (!isDocument && 'reasoning' in value && value.reasoning !== entries.get('reasoning')) entries.delete('signature')
   return Object.fromEntries(entries)
 }
 
@@ -104,7 +122,7 @@ export function noteRemoved(
 
 /**
  * Returns the parsed input of a verb as it may be stored. In mode `turns`, sensitive values are removed from the fields
- * TEXTS and DOCUMENTS, but not from the keys of JSON objects; counts of the removed values are noted in the audit log.
+ * TEXTS and DOCUMENTS; counts of the removed values are noted in the audit log.
  */
 export async function redactInput<T extends object>(
   deps: RedactionDeps,

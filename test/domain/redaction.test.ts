@@ -31,7 +31,7 @@ describe('redactInput', () => {
       input,
     )
 
-  it('redacts texts and the values of JSON, and keeps identifiers, names of actors, URLs and system prompts', async () => {
+  it('redacts texts and JSON, and keeps identifiers, names of actors, URLs and system prompts', async () => {
     const input = {
       conversationId: 'conv_1',
       title: `for ${SECRET}`,
@@ -60,19 +60,32 @@ describe('redactInput', () => {
       turns: [
         {
           ...input.turns[0],
-          metadata: { [SECRET]: ['[EMAIL]', 1, null, { deep: '[EMAIL]' }] },
+          metadata: { '[EMAIL]': ['[EMAIL]', 1, null, { deep: '[EMAIL]' }] },
           parts: [
             { text: '[EMAIL]' },
             { toolCall: { callId: SECRET, name: 'mail', arguments: { to: '[EMAIL]' } } },
             { file: { url: `https://example.org/?to=${SECRET}`, fileName: '[EMAIL]', mediaType: 'text/plain' } },
-            { reasoning: { reasoning: '[EMAIL]', signature: SECRET } },
+            { reasoning: { reasoning: '[EMAIL]' } },
           ],
         },
       ],
     })
     expect(notes).toMatchObject([
-      { actor: 'ada', verb: 'redact', resources: ['conv_1'], details: { verb: 'v', email: 7 } },
+      { actor: 'ada', verb: 'redact', resources: ['conv_1'], details: { verb: 'v', email: 8 } },
     ])
+  })
+
+  it('keeps the signature of reasoning that it does not change', async () => {
+    const input = { parts: [{ reasoning: { reasoning: 'hm', signature: 'c2ln' } }] }
+    expect(await redacted(input)).toEqual(input)
+  })
+
+  it('keeps the values of keys that become the same', async () => {
+    const emails = Array.from({ length: 5_000 }, (_, n) => `a${n}@b.cc`)
+    const metadata = Object.fromEntries([['[EMAIL] 3', 'own'], ...emails.map((email, n) => [email, n] as const)])
+    const result = (await redacted({ metadata })) as { metadata: Record<string, unknown> }
+    expect(Object.values(result.metadata)).toEqual(['own', ...emails.keys()])
+    expect(Object.keys(result.metadata).slice(0, 4)).toEqual(['[EMAIL] 3', '[EMAIL]', '[EMAIL] 2', '[EMAIL] 4'])
   })
 
   it('changes nothing in other modes', async () => {
