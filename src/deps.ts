@@ -34,6 +34,7 @@ import { createAppendQueue, journalRangesOf } from './domain/turn/append-queue.t
 import type { Embedder } from './providers/ports/embedder.ts'
 import { createEmbedder, findEmbedder } from './providers/registry.ts'
 import { createServices } from './providers/services.ts'
+import { requireVersion } from './package-versions.ts'
 import { createLog } from './log.ts'
 import { createCleanup, type Cleanup } from './cleanup.ts'
 import { createQueueDelays } from './queue-delay.ts'
@@ -81,6 +82,7 @@ export async function openStore(
   cleanup: Cleanup,
   starting?: Promise<Embedded> | null,
 ) {
+  requireVersion('pg')
   const embedded = config.databaseUrl ? null : await (starting ?? launchEmbedded(config.dataDir))
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')

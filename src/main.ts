@@ -113,6 +113,8 @@ async function run(config: Config): Promise<void> {
 
 /** Names of the errors that the operator can fix. Their messages say how, so their stacks are not printed. */
 const OPERATOR_ERRORS = new Set([
+  'WrongExecutor',
+  'WrongPackageVersion',
   'NotIsolated',
   'NotReplica',
   'ConfigError',
@@ -133,14 +135,15 @@ function textOf(error: Error & { syscall?: string }): string {
 
 /**
  * Runs the command, configured by environment variables. Without arguments, runs the server until a signal stops it;
- * with `token`, manages API keys. On failure, prints the reason, and exits with code 1, or 2 for invalid arguments.
+ * with `token`, manages API keys; with `--help`, prints the usage. On failure, prints the reason, and exits with code 1, or 2 for invalid arguments.
  */
 export async function main(args: string[]): Promise<void> {
   const [name, ...rest] = args
   try {
     if (name === undefined) return await run(loadConfig())
     // Imported only here: the server must start its database before it loads these modules.
-    const { tokenCommand, USAGE, UsageError } = await import('./command/token.ts')
+    const { isHelp, tokenCommand, USAGE, UsageError } = await import('./command/token.ts')
+    if (isHelp(args)) return console.log(USAGE)
     try {
       if (name !== 'token') throw new UsageError(`Unknown command: ${name}. Without a command, the server is started.`)
       console.log(await tokenCommand(rest, loadConfig()))

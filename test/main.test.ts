@@ -85,6 +85,17 @@ describe('a starting process', { timeout: 60_000 }, () => {
     })
   })
 
+  test.each([['--help'], ['help'], ['token', '--help'], ['token', 'create', '-h']])(
+    'prints the usage for `colloquy %s`',
+    async (...args) => {
+      expect(await run({ DATA_DIR: directory }, undefined, args)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^Usage: colloquy .*\n.*colloquy token COMMAND/),
+        stderr: '',
+      })
+    },
+  )
+
   test.runIf(isLong)(
     'logs one warning, without a stack trace or the password, if Redis cannot be reached',
     async () => {

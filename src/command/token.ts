@@ -21,8 +21,11 @@ import { RIGHTS, type Right } from '../domain/principal.ts'
 import { NotFound } from '../errors.ts'
 import { createLog } from '../log.ts'
 
-export const USAGE = `Usage: colloquy token COMMAND
+export const USAGE = `Usage: colloquy                starts the server; docs/configuration.md lists its settings
+       colloquy token COMMAND  manages API keys
+       colloquy --help         prints this text
 
+Commands of colloquy token:
   create --actor NAME --rights RIGHT,…   creates a key and prints its token, which cannot be printed again
       --name TEXT                        name of the key; defaults to the actor
       --kind HUMAN|AGENT|TOOL            kind of the actor; defaults to AGENT
@@ -38,6 +41,10 @@ Options of all commands:
   --json                                 prints JSON
 
 Rights: ${RIGHTS.join(', ')}. The settings of the server select the database.`
+
+/** Whether the arguments ask for the usage. */
+export const isHelp = (args: readonly string[]): boolean =>
+  args[0] === 'help' || args.includes('--help') || args.includes('-h')
 
 /** The arguments are invalid. The message names the mistake. */
 export class UsageError extends Error {}

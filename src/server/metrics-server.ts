@@ -3,7 +3,8 @@
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/config.ts'
-import { createRegistry, type Measured } from './metrics.ts'
+import type { Measured } from './metrics.ts'
+import { createRegistry } from './metrics-registry.ts'
 import { refuse, UNKNOWN_PATH } from './refuse.ts'
 import { targetOf } from './target.ts'
 

@@ -2,7 +2,6 @@
 // pools and caches. So hot paths only increment numbers. Labels have fixed sets of values: no label contains a name
 // that a client chose.
 
-import { collectDefaultMetrics, Registry, type Metric as PromMetric } from 'prom-client'
 import { counters, type Histogram } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import { queueSizes } from '../domain/job/job.ts'
@@ -22,7 +21,7 @@ export type Measured = {
 }
 
 type Labels = Record<string, string>
-type Sample = { labels: Labels; value: number; metricName?: string }
+export type Sample = { labels: Labels; value: number; metricName?: string }
 type Definition = {
   name: string
   type: 'counter' | 'gauge' | 'histogram'
@@ -277,24 +276,4 @@ const RESOURCES: Definition[] = [
 ]
 
 /** Every metric of Colloquy, in the order of docs/operations.md. The registry adds the default ones of prom-client. */
-export const METRICS: readonly Omit<Definition, 'read'>[] = [...TRAFFIC, ...CLIENTS, ...RESOURCES]
-
-/** Creates the registry of a process. A metric that cannot be read has no samples, and the failure is logged. */
-export function createRegistry(measured: Measured): Registry {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  for (const { name, type, help, read } of [...TRAFFIC, ...CLIENTS, ...RESOURCES]) {
-    const get = async () => {
-      let values: Sample[] = []
-      try {
-        values = await read(measured)
-      } catch (err) {
-        measured.deps.log.warn({ err, metric: name }, 'a metric could not be read')
-      }
-      return { name, type, help, values, aggregator: 'sum' }
-    }
-    // The registry uses only these properties. prom-client's own classes hash the labels on every change.
-    registry.registerMetric({ name, get } as unknown as PromMetric)
-  }
-  return registry
-}
+export const METRICS: readonly Definition[] = [...TRAFFIC, ...CLIENTS, ...RESOURCES]

@@ -8,6 +8,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { toGraphQLError } from '../graphql/errors.ts'
+import { checkExecutor } from '../graphql/limits/executor-check.ts'
 import { useLimits } from '../graphql/limits/plugin.ts'
 import { useNestedRefusals } from '../graphql/nested-refusals.ts'
 import { usePlans } from '../graphql/plan/plugin.ts'
@@ -43,13 +44,14 @@ export const maskWith =
 /** A cache that stores nothing. Syntax errors are not cached, because clients could fill the memory with them. */
 const NO_CACHE = { get: () => undefined, set() {} }
 
-/** Creates the yoga server. Adds each document that yoga validates to `documents`. */
+/** Creates the yoga server. Adds each document that yoga validates to `documents`. @throws WrongExecutor */
 export function createYogaServer(
   deps: Deps,
   config: ServerConfig,
   mask: (error: unknown) => GraphQLError,
   documents: KnownDocuments,
 ) {
+  checkExecutor()
   return createYoga<ServerContext, RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',

@@ -11,8 +11,8 @@ import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.
 
 /** Maximum number of concurrent reads of one operation, so that one request cannot use every connection. */
 const CONCURRENT_READS = 4
-/** Number of checks of the signal per value: yoga's executor checks twice for each field, a plan once. */
-const CHECKS_PER_VALUE = 2
+/** Number of checks of the signal per value by yoga's executor (executor-check.ts). A plan checks once. */
+export const CHECKS_PER_VALUE = 2
 /** Number of list items after which the executor completes the next list in a new iteration of the event loop. */
 const ITEMS_PER_ITERATION = 1_000
 /** Appended to the error of a mutation, because a client that repeats the operation may execute its mutations twice. */
