@@ -54,7 +54,10 @@ type GateOptions = {
   maxWaiting?: number
 }
 
-/** The gates of one process, by kind of work. To avoid deadlocks, work may only start work of kinds listed below it. */
+/**
+ * The gates of one process, by kind of work. To avoid deadlocks, work may only start work of kinds listed below it. In
+ * tests, work that breaks this rule fails (test/support/gate-order.ts).
+ */
 export type TenantGates = {
   /** Parsing and answering requests with the largest bodies; one at a time, because they use the most memory. */
   batches: TenantGate

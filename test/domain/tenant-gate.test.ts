@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { createTenantGate, createTenantGates, MAX_WAITING } from '../../src/domain/tenant-gate.ts'
 import { ServerBusy } from '../../src/errors.ts'
+import { checkGateOrder } from '../support/gate-order.ts'
 
 /** Creates work that ends when the test calls `end` with its name. */
 function createWork() {
@@ -147,5 +148,39 @@ describe('the work of a tenant', () => {
     work.end('a')
     await settled()
     expect(await gate.run('acme', () => 'free')).toBe('free')
+  })
+})
+
+describe('the order of the gates', () => {
+  /** Creates the gates of a process, whose order is checked as in every test of the server. */
+  function createCheckedGates() {
+    const gates = createTenantGates(4, { hasOthers: () => false, note() {} })
+    checkGateOrder(gates)
+    return gates
+  }
+
+  it('lets work start work of a kind listed below it, and work of any kind after it', async () => {
+    const { bodies, contexts, reads } = createCheckedGates()
+    const context = () => contexts.run('acme', () => reads.run('acme', () => 'turns'))
+    expect(await bodies.run('acme', context)).toBe('turns')
+    expect(await context()).toBe('turns')
+  })
+
+  it.each([
+    ['an earlier kind', 'reads', 'contexts', 'work at the gate reads waits for contexts'],
+    ['its own kind', 'memory', 'memory', 'work at the gate memory waits for memory'],
+  ] as const)('rejects work that starts work of %s', async (_, outer, inner, message) => {
+    const gates = createCheckedGates()
+    const work = gates[outer].run('acme', () => gates[inner].run('acme', () => 'reached'))
+    await expect(work).rejects.toThrow(message)
+  })
+
+  it('remembers the gate across the steps of the work', async () => {
+    const { reads, bodies } = createCheckedGates()
+    const work = reads.run('acme', async () => {
+      await settled()
+      return bodies.run('acme', () => 'reached')
+    })
+    await expect(work).rejects.toThrow('work at the gate reads waits for bodies')
   })
 })
