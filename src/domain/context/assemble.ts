@@ -104,7 +104,7 @@ export type AddressedTurn = { id: string; text: string }
 type Sections = {
   /** The messages before the recalled turns. */
   prefix: MeasuredMessage[]
-  /** The newest turn, with the tool call and results that belong to it. */
+  /** The newest turn, with the tool call and results that belong to it, and the turns between them. */
   newest: MeasuredMessage[]
   omitted: ContextItem[]
   /** The space that is left for recalled turns. */
@@ -197,6 +197,8 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
     minus(limits.window, spent),
   )
   await yieldIfDue()
+  // A turn that was written between the call of the newest turn and its result follows the call.
+  const isAfterCall = ({ position }: MeasuredMessage) => position! > (newest[0]?.position ?? Infinity)
   return {
     prefix: [
       ...systemPrompt,
@@ -204,9 +206,9 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
       ...facts.messages,
       ...summaries.messages,
       ...chosen.before,
-      ...chosen.window,
+      ...chosen.window.filter((each) => !isAfterCall(each)),
     ],
-    newest,
+    newest: [...newest, ...chosen.window.filter(isAfterCall)].sort((a, b) => a.position! - b.position!),
     omitted: [...profiles.omitted, ...facts.omitted, ...summaries.omitted, ...chosen.omitted],
     space: minus(all, sum([fixed, spent, chosen.size])),
     opening,
@@ -218,9 +220,8 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
 /** Returns the message of the system prompt; an empty array if there is no prompt. */
 async function measureSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<MeasuredMessage[]> {
   if (!systemPrompt?.trim()) return []
-  const reason = "the conversation's system prompt"
-  const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sourceIds: [], reason } as const
-  return [await measureMessage(tokens, textMessage({ ...about, sourceIds: [] }, systemPrompt))]
+  const source = { sourceIds: [], reason: "the conversation's system prompt" }
+  return [await measureMessage(tokens, textMessage({ kind: 'SYSTEM_PROMPT', role: 'SYSTEM', ...source }, systemPrompt))]
 }
 
 /** Throws if the system prompt and the newest turn exceed a limit. */

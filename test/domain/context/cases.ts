@@ -302,7 +302,6 @@ export function* faults({ material, request }: Case, context: Context): Generato
   const roles = render(context.messages, 'ANTHROPIC').messages.map(({ role }) => role)
   if (roles.some((role, index) => role !== (index % 2 ? 'assistant' : 'user'))) yield `Anthropic gets ${roles.join()}`
   const positions = new Map(material.recent.concat(material.kept).map(({ id, position }) => [id, position]))
-  const recalledIndex = context.messages.findIndex(({ kind }) => kind === 'RECALLED')
   const ids = context.messages.filter(({ kind }) => kind !== 'RECALLED').flatMap(({ sourceIds }) => sourceIds)
   if (new Set(ids).size < ids.length) yield `a turn occurs twice: ${ids.join()}`
   const shownIds = new Set(ids)
@@ -314,12 +313,7 @@ export function* faults({ material, request }: Case, context: Context): Generato
   }
   const last = material.recent.at(-1)
   if (last && context.messages.at(-1)!.sourceIds[0] !== last.id) yield `the newest turn ${last.id} is not the last`
-  const stable = recalledIndex < 0 ? context.messages : context.messages.slice(0, recalledIndex)
-  const newest = new Set(items.filter(({ reason }) => /newest turn/.test(reason)).flatMap(({ sourceIds }) => sourceIds))
-  const shownPositions = stable
-    .flatMap(({ sourceIds }) => sourceIds)
-    .filter((id) => !newest.has(id))
-    .flatMap((id) => positions.get(id) ?? [])
+  const shownPositions = ids.flatMap((id) => positions.get(id) ?? [])
   if (shownPositions.some((position, index) => index > 0 && position <= shownPositions[index - 1]!))
     yield `out of order: ${shownPositions.join()}`
   if (items.filter(({ included }) => included).length !== context.messages.length) yield 'a message has no item'

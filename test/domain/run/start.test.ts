@@ -169,6 +169,18 @@ describe.each(backends)('runTurn on $name', (backend) => {
     await expect(ask({ runId: run.id, turns: null })).rejects.toThrow(Conflict)
   })
 
+  it('shows the model a turn that was written while a tool ran after the call and its result', async () => {
+    script([call('c1', 'look_up', { q: 'x' })], ['Found.'])
+    const { run } = await ask({ tools: [lookUp] })
+    await tenant.append(conversationId, 'ada', 'I mean y.')
+    const calls = (await turns())[1]!
+    const answer = { toolResult: { callId: 'c1', name: 'look_up', result: 'y', callTurnId: calls.id } }
+    await ask({ runId: run.id, turns: [{ role: 'TOOL', parts: [answer] }] })
+    const { messages } = provider.asked[1]!
+    expect(messages.slice(0, 4).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
+    expect(messages[3]!.content[0]).toEqual({ type: 'text', text: 'I mean y.' })
+  })
+
   it('rejects a result without a call, and still waits', async () => {
     script([call('c1', 'look_up', {})])
     const { run } = await ask({ tools: [lookUp] })
