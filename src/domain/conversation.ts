@@ -23,7 +23,7 @@ import { changeVisibility, type VisibilityDeps } from './conversation-visibility
 import { kindOf, newId } from './id.ts'
 import { AGENT_TURNS, maxAgentTurns } from './agent-settings.ts'
 import { firstParticipants } from './first-participants.ts'
-import { count, id, metadata, name, parse, storable, text } from './input.ts'
+import { count, id, metadata, name, parse, requireStrings, storable, text } from './input.ts'
 import { participantInput } from './participant.ts'
 import { redactInput } from './redaction.ts'
 import { saltOf } from '../text/term-hash.ts'
@@ -170,6 +170,7 @@ export async function getConversations(
   ids: readonly string[],
 ): Promise<Map<string, Conversation>> {
   authorize(viewer, 'getConversations')
+  requireStrings(ids, 'ids')
   return readOne(pool, viewer.tenant, conversationsOf(viewer, ids))
 }
 

@@ -27,6 +27,16 @@ export const name = text(200).min(1, 'must not be empty')
 export const id = (kind: Kind) =>
   z.string().refine((value) => kindOf(value) === kind, `is not the id of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`)
 
+/**
+ * Checks the ids or names for which a read returns values. Library users may pass others than lists; GraphQL does not.
+ * @throws InvalidInput
+ */
+export function requireStrings(values: readonly string[], path: string): void {
+  if (!Array.isArray(values)) throw InvalidInput.at(path, 'must be a list of strings')
+  const index = values.findIndex((value) => typeof value !== 'string')
+  if (index >= 0) throw InvalidInput.at(`${path}.${index}`, 'must be a string')
+}
+
 /** Maximum size of one application-defined JSON value, in bytes. */
 export const JSON_BYTES = 64 * 1024
 

@@ -29,7 +29,7 @@ import {
 import { agentInput, changeResponse, kindOnJoining, requireAgentKind } from './agent-settings.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
-import { count, id, metadata, name, parse, text } from './input.ts'
+import { count, id, metadata, name, parse, requireStrings, text } from './input.ts'
 import { redactInput } from './redaction.ts'
 import { isSameJson } from './merge-patch.ts'
 import { conditionsOfAdding, conditionsOfRemoving, historyAfterJoining } from './participant-conditions.ts'
@@ -70,6 +70,7 @@ export async function getParticipants(
   conversationIds: readonly string[],
 ): Promise<Map<string, Participant[]>> {
   authorize(viewer, 'getParticipants')
+  requireStrings(conversationIds, 'conversationIds')
   const byConversation = new Map<string, Participant[]>(conversationIds.map((conversationId) => [conversationId, []]))
   for (const row of await readParticipants(deps.pool, viewer, withinReach(viewer, conversationIds))) {
     byConversation.get(row.conversationId)?.push(toParticipant(row))

@@ -3,8 +3,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { getConversations } from '../../src/domain/conversation.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import { getFactPages, getFacts } from '../../src/domain/fact/fact.ts'
+import { getFactSourcePages } from '../../src/domain/fact/source.ts'
 import { count, id, json, metadata, name, parse, storable, text } from '../../src/domain/input.ts'
 import { newId } from '../../src/domain/id.ts'
+import { getParticipants } from '../../src/domain/participant.ts'
+import { getProfiles } from '../../src/domain/profile/profile.ts'
+import { getApprovals } from '../../src/domain/run/approval.ts'
+import { getRunPages, getRuns } from '../../src/domain/run/run.ts'
+import { getSummaries } from '../../src/domain/summary/summary.ts'
+import { history, pageOfTurns } from '../../src/domain/turn/history.ts'
+import { getTurns } from '../../src/domain/turn/turn.ts'
 import { InvalidInput } from '../../src/errors.ts'
 
 const nested = (depth: number): unknown => Array.from({ length: depth }).reduce((inner) => ({ inner }), 0)
@@ -162,5 +173,36 @@ describe('parse', () => {
 
   it.each([undefined, null, 1, 'a', []])('rejects %j as input', (input) => {
     expect(problemsOf(schema, input)).toHaveLength(1)
+  })
+})
+
+describe('reads of several objects', () => {
+  const reads = Object.entries({
+    getApprovals,
+    getConversations,
+    getFactPages,
+    getFacts,
+    getFactSourcePages,
+    getParticipants,
+    getProfiles,
+    getRunPages,
+    getRuns,
+    getSummaries,
+    getTurns,
+    history,
+    pageOfTurns,
+  }) as [
+    string,
+    (deps: Deps, viewer: { tenant: string; actor: string }, ids: unknown, args: object) => Promise<unknown>,
+  ][]
+  const [deps, viewer] = [{} as Deps, { tenant: 't', actor: 'ada' }]
+
+  it.each(reads)('%s rejects one id in place of a list, and a list of other values', async (_, read) => {
+    const one = await read(deps, viewer, newId('conversation'), {}).catch((error: unknown) => error)
+    expect(one).toBeInstanceOf(InvalidInput)
+    expect((one as InvalidInput).issues).toMatchObject([{ message: 'must be a list of strings' }])
+    const numbers = await read(deps, viewer, ['a', 7], {}).catch((error: unknown) => error)
+    expect(numbers).toBeInstanceOf(InvalidInput)
+    expect((numbers as InvalidInput).issues).toMatchObject([{ message: 'must be a string' }])
   })
 })

@@ -10,7 +10,7 @@ import { authorize, isWithinReach, requirePermits, withinReach } from '../author
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
-import { id, name, parse, text, time } from '../input.ts'
+import { id, name, parse, requireStrings, text, time } from '../input.ts'
 import { paging, slice, type Page, type PageRequest, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { MAX_LENGTHS, normaliseText } from './content-hash.ts'
@@ -28,6 +28,7 @@ export async function getFacts(
   ids: readonly string[],
 ): Promise<Map<string, Fact>> {
   authorize(viewer, 'getFacts')
+  requireStrings(ids, 'ids')
   const rows = await readFacts(
     db.of(viewer.tenant),
     viewer,
@@ -116,6 +117,7 @@ export async function getFactPages(
   args: FactsOfConversationArgs,
 ): Promise<Map<string, Page<Fact>>> {
   authorize(viewer, 'getFactPages')
+  requireStrings(conversationIds, 'conversationIds')
   const page = paging(args, limits.pageSize)
   const rows = await listFactsOfConversations(db, viewer, withinReach(viewer, conversationIds), {
     includeSuperseded: args.includeSuperseded ?? false,

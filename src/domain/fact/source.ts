@@ -5,6 +5,7 @@
 import { MAX_SOURCES } from '../../store/sql/fact/fact-sources.ts'
 import { listSources, type FactSourceRow, type SourcePosition } from '../../store/sql/fact/read-sources.ts'
 import { authorize, isWithinReach } from '../authorize.ts'
+import { requireStrings } from '../input.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Platform } from '../platform.ts'
@@ -35,6 +36,7 @@ export async function getFactSourcePages(
   args: Paging,
 ): Promise<Map<string, Page<FactSource>>> {
   authorize(viewer, 'getFactSourcePages')
+  requireStrings(factIds, 'factIds')
   const page = paging(args, limits.pageSize)
   const rows = await listSources(db, viewer, factIds, {
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),

@@ -3,7 +3,7 @@
 import { readProfiles, type UserProfileRow } from '../../store/sql/profile/read-profiles.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import type { Platform } from '../platform.ts'
-import { storable } from '../input.ts'
+import { requireStrings, storable } from '../input.ts'
 import type { Viewer } from '../view.ts'
 
 export type UserProfile = UserProfileRow
@@ -15,6 +15,7 @@ export async function getProfiles(
   users: readonly string[],
 ): Promise<Map<string, UserProfile>> {
   authorize(viewer, 'getProfiles')
+  requireStrings(users, 'users')
   await requirePermits(
     db.of(viewer.tenant),
     viewer,

@@ -13,7 +13,7 @@ import {
 import { authorize, isWithinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import { kindOf } from '../id.ts'
-import { id, parse } from '../input.ts'
+import { id, parse, requireStrings } from '../input.ts'
 import { paging, slice, type Page, type PageRequest, type Paging } from '../page.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
@@ -27,6 +27,7 @@ export async function getApprovals(
   ids: readonly string[],
 ): Promise<Map<string, Approval>> {
   authorize(viewer, 'getApprovals')
+  requireStrings(ids, 'ids')
   const rows = await readApprovals(
     db.of(viewer.tenant),
     viewer,

@@ -6,6 +6,7 @@ import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { listRuns, readRuns, type RunPosition } from '../../store/sql/run/read-runs.ts'
 import { readTokenSums } from '../../store/sql/run/token-usage.ts'
 import { authorize, isWithinReach, withinReach } from '../authorize.ts'
+import { requireStrings } from '../input.ts'
 import { cursorFormat } from '../cursor.ts'
 import { kindOf } from '../id.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
@@ -22,6 +23,7 @@ export async function getRuns(
   ids: readonly string[],
 ): Promise<Map<string, Run>> {
   authorize(viewer, 'getRuns')
+  requireStrings(ids, 'ids')
   const rows = await readRuns(
     pool,
     viewer,
@@ -53,6 +55,7 @@ export async function getRunPages(
   args: Paging,
 ): Promise<Map<string, Page<Run>>> {
   authorize(viewer, 'getRunPages')
+  requireStrings(conversationIds, 'conversationIds')
   const page = paging(args, limits.pageSize)
   const rows = await listRuns(db, viewer, withinReach(viewer, conversationIds), {
     limit: page.size + 1,

@@ -11,6 +11,7 @@ import {
 import { readOne, type Read } from '../../store/read.ts'
 import type { Platform } from '../platform.ts'
 import { authorize, isWithinReach, withinReach } from '../authorize.ts'
+import { requireStrings } from '../input.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import { kindOf } from '../id.ts'
@@ -98,6 +99,7 @@ export async function getSummaries(
   ids: readonly string[],
 ): Promise<Map<string, Summary>> {
   authorize(viewer, 'getSummaries')
+  requireStrings(ids, 'ids')
   const rows = await readSummaries(
     db,
     viewer,

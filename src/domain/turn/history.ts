@@ -21,7 +21,7 @@ import { authorize, withinReach } from '../authorize.ts'
 import { conversationsOf, type Conversation } from '../conversation.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
-import { count, name, parse, time } from '../input.ts'
+import { count, name, parse, requireStrings, time } from '../input.ts'
 import {
   DEFAULT_PAGE_SIZE,
   neighbours,
@@ -184,6 +184,7 @@ export async function pageOfTurns(
   args: TurnsArgs,
 ): Promise<Map<string, Page<Turn>>> {
   authorize(viewer, 'pageOfTurns')
+  requireStrings(conversationIds, 'conversationIds')
   const { page, turns } = await pageRequestOf(deps, viewer, conversationIds, args)
   return readOne(deps.pool, viewer.tenant, pagesRead(viewer, conversationIds, turns, page))
 }
@@ -261,6 +262,7 @@ export async function history(
   args: HistoryArgs,
 ): Promise<Map<string, Turn[]>> {
   authorize(viewer, 'history')
+  requireStrings(conversationIds, 'conversationIds')
   const { size, before } = historyPage(deps, args)
   const maxBytes = shareOf(HISTORY_BYTES, conversationIds.length)
   const read = await pageTurns(deps.pool, viewer, withinReach(viewer, conversationIds), {

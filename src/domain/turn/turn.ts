@@ -5,6 +5,7 @@ import { readTurns, readVersionNumbers, readVersions } from '../../store/sql/tur
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { NotFound } from '../../errors.ts'
 import { authorize, isWithinReach } from '../authorize.ts'
+import { requireStrings } from '../input.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import type { Viewer } from '../view.ts'
@@ -32,6 +33,7 @@ export async function withTextSoFar(
 /** Returns the turns that the viewer sees, by id. Ids of other turns and unknown ids have no key. */
 export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
   authorize(viewer, 'getTurns')
+  requireStrings(ids, 'ids')
   const turnIds = ids.filter((id) => kindOf(id) === 'turn')
   const read = await readTurns(deps.pool, viewer, turnIds)
   const rows = read.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
