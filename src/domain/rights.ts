@@ -189,7 +189,7 @@ const RULES = {
   historyWithSummaries: { right: 'read', limited: 'OBJECTS' },
   countOfTurns: { right: 'read', limited: 'OBJECTS' },
   // Runs of agents
-  runTurn: { right: 'write', limited: 'ONE', conditions: ['foreignAgent', 'otherRun'] },
+  runTurn: { right: 'write', limited: 'ONE', conditions: ['foreignAgent', 'otherRun', 'tenantScope'] },
   cancelRun: { right: 'write', limited: 'OBJECTS', conditions: ['otherRun'] },
   getRuns: { right: 'read', limited: 'OBJECTS' },
   getRunPages: { right: 'read', limited: 'OBJECTS' },

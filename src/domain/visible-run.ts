@@ -2,9 +2,12 @@
 
 import type { RunRow } from '../store/sql/run/run-columns.ts'
 
-export type Run = Omit<RunRow, 'tenant' | 'seq' | 'audience' | 'corrected' | 'options' | 'clientHash' | 'holder'>
+export type Run = Omit<
+  RunRow,
+  'tenant' | 'seq' | 'audience' | 'corrected' | 'options' | 'credential' | 'clientHash' | 'holder'
+>
 
 export function toRun(row: RunRow): Run {
-  const { tenant, seq, audience, corrected, options, clientHash, holder, ...run } = row
+  const { tenant, seq, audience, corrected, options, credential, clientHash, holder, ...run } = row
   return run
 }

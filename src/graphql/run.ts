@@ -47,6 +47,7 @@ const ERRORS: Record<RunErrorCode, { description: string }> = {
   QUOTA_EXCEEDED: { description: 'The tokens of the day were used up between two calls.' },
   BUDGET_TOO_SMALL: { description: 'The instructions and the newest turn do not fit into the token budget.' },
   AGENT_LEFT: { description: 'The agent cannot write to the conversation any more.' },
+  NOT_ALLOWED: { description: 'The API key that started the run was revoked, or no longer permits what the run does.' },
   INTERRUPTED: { description: 'The process that executed the run ended, or the reply was closed.' },
   EXPIRED: { description: 'No client appended the results of tool calls in time.' },
   INTERNAL: { description: 'An unexpected error, which the server has logged.' },

@@ -227,6 +227,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       'addParticipant ownKind',
       'addParticipant agentSettings',
       'supersedeTurn foreignActor',
+      'runTurn tenantScope',
       'retractFact factsOfTenant',
     ])
   })

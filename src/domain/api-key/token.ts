@@ -38,6 +38,10 @@ export type TokenProblem = 'UNKNOWN' | 'REVOKED' | 'EXPIRED'
 /** Returns the name of an API key in the audit log. */
 export const credentialOf = (keyId: string): string => `key:${keyId.replace('key_', '')}`
 
+/** Returns the id of the API key that `credentialOf` named; null for the name of another credential. */
+export const keyIdOf = (credential: string): string | null =>
+  credential.startsWith('key:') ? credential.replace('key:', 'key_') : null
+
 const isRight = (text: string): text is Right => (RIGHTS as readonly string[]).includes(text)
 
 /**

@@ -5,11 +5,10 @@ import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import type { RecallDeps } from '../recall/deps.ts'
-import { authorize, requirePermits } from '../authorize.ts'
+import { authorize } from '../authorize.ts'
 import { between, id, name, parse } from '../input.ts'
 import { MAX_QUERY, recall, type RecallInput, type RecallOptions } from '../recall/recall.ts'
-import { beyondConversations } from '../rights-text.ts'
-import type { Turn } from '../turn/turn.ts'
+import { getTurns, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble, type AddressedTurn } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
@@ -19,6 +18,7 @@ import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
 import { contextOptions, MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS, NEEDS_RECALL } from './options.ts'
 import type { RecalledTurn } from './quote.ts'
+import { isWideRecall, readsOutside, requireSources } from './sources.ts'
 
 /**
  * Number of hits requested in addition to `k`, because some hits may be in the context already. If all requested hits
@@ -47,13 +47,8 @@ export type BuildContextInput = z.input<typeof buildContextInput>
  * Returns the conversation if it is the only source of the context's data; null if the context may also contain facts
  * about people, profiles, or turns of other conversations. The replica must have replayed that data (replica.ts).
  */
-export const coveringJournal = ({
-  conversationId,
-  includeFacts,
-  includeProfile,
-  semanticRecall,
-}: BuildContextInput): string | null =>
-  includeFacts || includeProfile || (semanticRecall?.scope ?? 'CONVERSATION') !== 'CONVERSATION' ? null : conversationId
+export const coveringJournal = (input: BuildContextInput): string | null =>
+  readsOutside(input) ? null : input.conversationId
 
 /**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
@@ -61,22 +56,22 @@ export const coveringJournal = ({
  * the same data and input, the context is the same.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
+ * @param outside the viewer who must also see the data from outside the conversation, and whose credential must permit
+ * it; by default, the viewer of the context
  * @throws InvalidInput @throws NotFound @throws NotAllowed if rights.ts denies the call
  * @throws BudgetTooSmall if the system prompt and the newest turn exceed the budget
  */
-export async function buildContext(deps: ContextDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {
+export async function buildContext(
+  deps: ContextDeps,
+  principal: Viewer,
+  input: BuildContextInput,
+  outside?: Viewer,
+): Promise<Context> {
   authorize(principal, 'buildContext', input)
   const given = parse(buildContextInput, input)
   const viewer = actAs(principal, given.as)
-  const scope = given.semanticRecall?.scope
-  if (principal.principal?.conversations && given.includeProfile) throw beyondConversations('buildContext')
-  await requirePermits(
-    deps.db.of(viewer.tenant),
-    viewer,
-    'buildContext',
-    given.conversationId,
-    scope === 'TENANT' ? ['tenantScope'] : [],
-  )
+  const reader = outside ?? viewer
+  await requireSources(deps, reader, 'buildContext', given)
   const strategy = given.strategy ?? 'HYBRID'
   const inSteps = strategy !== 'SIMPLE'
   const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS
@@ -85,14 +80,18 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
   const recallOptions = given.semanticRecall
   const wanted = recallOptions?.k ?? 5
 
-  async function search(query: string, k: number, options: RecallOptions): Promise<Turn[]> {
+  /** `found` is the number of turns before those that only the reader sees are removed. */
+  async function search(query: string, k: number, options: RecallOptions): Promise<{ turns: Turn[]; found: number }> {
     const asked: RecallInput = { ...recallOptions, query, conversationId, actors, kinds: ['TURN'] }
-    const { hits } = await recall(deps, viewer, { ...asked, k: Math.min(MAX_HITS, k) }, options)
-    return hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
+    const by = isWideRecall(given) ? reader : viewer
+    const { hits } = await recall(deps, by, { ...asked, k: Math.min(MAX_HITS, k) }, options)
+    const turns = hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
+    return { turns: await seenBy(deps, viewer, by, turns), found: turns.length }
   }
 
   const reading = readMaterial(deps, viewer, {
     conversationId,
+    reader,
     as: given.as ?? null,
     tokenBudget: given.tokenBudget,
     sinceSeq: given.sinceSeq ?? null,
@@ -101,10 +100,7 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
     withSummaries: strategy !== 'SIMPLE',
     withPinned: strategy !== 'SUMMARIZATION',
     withRecall: recallOptions != null,
-    embedder:
-      recallOptions && given.query == null && (scope ?? 'CONVERSATION') === 'CONVERSATION'
-        ? deps.embedding.serving().name
-        : null,
+    embedder: recallOptions && given.query == null && !isWideRecall(given) ? deps.embedding.serving().name : null,
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
   })
@@ -124,9 +120,9 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
     const queryTurn = newestTurn ? { conversationId, position: newestTurn.position } : null
     const options = { queryTurn, scope: material.scope }
     let hits = await (firstHits ?? search(query, wanted + SPARE_HITS, options))
-    const isShort = hits.filter((turn) => !included.has(turn.id)).length < wanted
-    if (isShort && hits.length === wanted + SPARE_HITS) hits = await search(query, wanted + included.size, options)
-    const turns = hits.filter(({ text }) => text.trim() !== '')
+    const isShort = hits.turns.filter((turn) => !included.has(turn.id)).length < wanted
+    if (isShort && hits.found === wanted + SPARE_HITS) hits = await search(query, wanted + included.size, options)
+    const turns = hits.turns.filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
     return turns.map((turn) => ({
       id: turn.id,
@@ -147,6 +143,14 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
   })
   deps.recalledFacts.add(context.messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : [])))
   return context
+}
+
+/** Returns the turns, which `by` sees, that the viewer sees too. */
+async function seenBy(deps: ContextDeps, viewer: Viewer, by: Viewer, turns: readonly Turn[]): Promise<Turn[]> {
+  if (by.actor === viewer.actor || turns.length === 0) return [...turns]
+  const ids = turns.map(({ id }) => id)
+  const seen = await getTurns(deps, viewer, ids)
+  return turns.filter(({ id }) => seen.has(id))
 }
 
 /** Returns `names` and the names of the actors of the given turns. Ignores turns of other conversations. */

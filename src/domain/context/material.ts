@@ -23,6 +23,8 @@ import { areSameTurns, type TurnsToRead } from './turn-guesses.ts'
 export type MaterialRequest = TurnRequest & {
   /** The participant from whose perspective turns are rendered; null keeps each turn's own role. */
   as: string | null
+  /** The viewer who must also see the profiles, and the facts from outside the conversation. */
+  reader: Viewer
   withSummaries: boolean
   /** Whether to include pinned turns regardless of age. */
   withPinned: boolean

@@ -1,11 +1,13 @@
 // Reads the profiles and facts of a context: profiles of the people in the conversation, and facts about them or from
 // the conversation. They do not depend on the query, so they usually stay the same from call to call. Reads only facts
-// that the viewer sees, and only profiles made from such facts.
+// that the viewer sees, and only profiles made from such facts; facts of other conversations, and profiles, must also be
+// in the view of the reader, on whose behalf the context is built.
 
-import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
+import { readContextFacts, type ContextFact } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { isWithinReach, trusted } from '../authorize.ts'
 import type { RecallDeps } from '../recall/deps.ts'
+import { getFacts } from '../fact/fact.ts'
 import { sentenceOf } from '../fact/write.ts'
 import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'
@@ -36,26 +38,41 @@ async function peopleIn({ pool }: RecallDeps, viewer: Viewer, conversationId: st
   return [...people.filter(({ actor }) => actor === owner), ...people.filter(({ actor }) => actor !== owner)]
 }
 
+/** Returns the facts of the conversation, and those of other conversations that the reader sees and may read. */
+async function readableFacts(
+  deps: RecallDeps,
+  { viewer, reader }: { viewer: Viewer; reader: Viewer },
+  conversationId: string,
+  facts: readonly ContextFact[],
+): Promise<ContextFact[]> {
+  const within = facts.filter((fact) => isWithinReach(reader, fact.conversationId))
+  const outside = within.filter((fact) => fact.conversationId !== conversationId).map(({ id }) => id)
+  if (reader.actor === viewer.actor || outside.length === 0) return within
+  const seen = await getFacts(deps, trusted(reader), outside)
+  return within.filter((fact) => fact.conversationId === conversationId || seen.has(fact.id))
+}
+
 /**
  * Reads the profiles of the people in the conversation, and the facts about these people or from the conversation.
- * Omits the profile of the actor `as`; if it is null, omits no profile.
+ * Omits the profile of the actor `as`; if it is null, omits no profile. @param reader see MaterialRequest
  */
 export async function readProfilesAndFacts(
   deps: RecallDeps,
   viewer: Viewer,
   conversation: { id: string; owner: string | null },
-  { as, withProfiles, withFacts }: { as: string | null; withProfiles: boolean; withFacts: boolean },
+  {
+    as,
+    reader,
+    withProfiles,
+    withFacts,
+  }: { as: string | null; reader: Viewer; withProfiles: boolean; withFacts: boolean },
 ): Promise<ProfilesAndFacts> {
   const people = withProfiles || withFacts ? await peopleIn(deps, viewer, conversation.id, conversation.owner) : []
   const otherPeople = people.filter(({ actor }) => actor !== as)
-  const [profiles, rows] = await Promise.all([
-    withProfiles
-      ? getProfiles(
-          deps,
-          trusted(viewer),
-          otherPeople.map(({ actor }) => actor),
-        )
-      : null,
+  const users = otherPeople.map(({ actor }) => actor)
+  const [profiles, ofReader, rows] = await Promise.all([
+    withProfiles ? getProfiles(deps, trusted(viewer), users) : null,
+    withProfiles && reader.actor !== viewer.actor ? getProfiles(deps, trusted(reader), users) : null,
     withFacts
       ? readContextFacts(
           deps.pool,
@@ -66,11 +83,12 @@ export async function readProfilesAndFacts(
         )
       : [],
   ])
-  const facts = rows.slice(0, MAX_FACTS).filter((fact) => isWithinReach(viewer, fact.conversationId))
+  const facts = await readableFacts(deps, { viewer, reader }, conversation.id, rows.slice(0, MAX_FACTS))
   const quoted = otherPeople
     .flatMap(({ actor, displayName }) => {
       const profile = profiles?.get(actor)
-      return profile && profile.content.trim() !== '' ? [{ ...profile, displayName }] : []
+      const isSeen = ofReader === null || ofReader.has(actor)
+      return profile && isSeen && profile.content.trim() !== '' ? [{ ...profile, displayName }] : []
     })
     .slice(0, MAX_PROFILES)
   return {

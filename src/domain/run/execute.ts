@@ -8,6 +8,7 @@ import { renewRun } from '../../store/sql/run/write-runs.ts'
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
 import { appendTurn } from '../turn/append.ts'
 import { announceRun, changeRun, subscribeToRun, type RunChanging } from './change.ts'
+import { readerOf } from './credential.ts'
 import { readDecidedReply } from './decided-reply.ts'
 import type { RunDeps } from './deps.ts'
 import { failureOf, RunFailure, RunLost } from './failure.ts'
@@ -89,7 +90,10 @@ async function resultsOf(
 /** The event after which the run has ended or waits; null for another round. */
 type Outcome = { event: RunEvent; also?: (tx: Tx, run: RunRow) => Promise<void> } | null
 
-/** Appends the results of a reply's calls, except those that the caller must append; for these, the run then waits. */
+/**
+ * Appends the results of a reply's calls, except those that the caller must append; for these, the run then waits.
+ * Executes no tool for a credential that was revoked.
+ */
 async function answerCalls(
   deps: RunDeps,
   held: HeldRun,
@@ -97,6 +101,7 @@ async function answerCalls(
   decisions: ReadonlyMap<string, CallDecision>,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  await readerOf(deps, held.run)
   const settled = settleCalls(reply.calls, held.tools, decisions)
   const results = await resultsOf(deps, held, settled, signal)
   signal.throwIfAborted()

@@ -2,6 +2,7 @@
 // the text and the tool calls of the reply. If the call fails, the turn is aborted and keeps its text.
 
 import { randomBytes } from 'node:crypto'
+import { NotAllowed } from '../../errors.ts'
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../store/sql/run/provider-calls.ts'
@@ -13,6 +14,7 @@ import { getTurns, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { callProvider, isRefusal } from './call-provider.ts'
 import { announceRun } from './change.ts'
+import { notAllowed, readerOf, sourcesFor } from './credential.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
@@ -46,7 +48,8 @@ async function answeredTurn(deps: RunDeps, run: RunRow): Promise<AnsweredTurn | 
 }
 
 async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
-  const { tokenBudget, ...context } = options.context ?? {}
+  const reader = await readerOf(deps, run)
+  const { tokenBudget, ...context } = sourcesFor(reader, options.context ?? {})
   const answered = await answeredTurn(deps, run)
   const { conversationId, actor } = run
   const parts = {
@@ -60,7 +63,10 @@ async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
     (text) => deps.tokens.count(text),
     async (budget) => {
       const input = { ...context, conversationId, as: actor, tokenBudget: budget }
-      return withoutPrivate(deps, run, await buildContext(deps, agentOf(run), input))
+      const built = await buildContext(deps, agentOf(run), input, reader).catch((error: unknown) => {
+        throw error instanceof NotAllowed ? notAllowed(error) : error
+      })
+      return withoutPrivate(deps, run, built)
     },
   )
 }

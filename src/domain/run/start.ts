@@ -10,6 +10,7 @@ import { deleteUnseenRun, findRivals, insertRun, recordStart } from '../../store
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { authorize, lockConversation, requirePermits, requireWriter, trusted } from '../authorize.ts'
+import { requireSources } from '../context/sources.ts'
 import { getConversations } from '../conversation.ts'
 import { newId } from '../id.ts'
 import { parse } from '../input.ts'
@@ -22,6 +23,7 @@ import { getTurns, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { toRun, type Run } from '../visible-run.ts'
 import { changeRun, alreadyRunning } from './change.ts'
+import { storedCredential } from './credential.ts'
 import type { RunDeps } from './deps.ts'
 import { execute } from './execute.ts'
 import { optionsOf, storedOptions } from './options.ts'
@@ -138,6 +140,7 @@ async function begin(
   const { actor } = agent
   const isForeign = actor !== viewer.actor && (agent.settings === null || overridesSettings(given))
   await requirePermits(deps.db.of(tenant), viewer, 'runTurn', conversationId, isForeign ? ['foreignAgent'] : [])
+  await requireSources(deps, viewer, 'runTurn', { ...given.context, conversationId })
   const { provider, model } = chooseModel(deps, given, agent)
   await requireQuota(deps, tenant, conversationId, actor)
   const replyTo =
@@ -153,6 +156,7 @@ async function begin(
     provider: provider.name,
     model,
     options: storedOptions(mergeOptions(given, agent)),
+    credential: storedCredential(viewer),
     clientId: given.clientId ?? null,
     clientHash: given.clientId == null ? null : digest(request),
     holder,

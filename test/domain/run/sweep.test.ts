@@ -109,6 +109,7 @@ describe.each(backends)('the sweep of runs on $name', (backend) => {
       provider: 'scripted',
       model: 'default',
       options: {},
+      credential: null,
     }
     expect(await insertRun(world.deps.pool, tenant.name, { ...lost, ...clients })).toBe(true)
     await expect(ask()).rejects.toThrow(/already running/)

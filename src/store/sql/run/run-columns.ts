@@ -21,6 +21,8 @@ export type RunRow = {
   round: number
   corrected: boolean
   options: unknown
+  /** Null for a run that no credential started, and for one that has ended. */
+  credential: unknown
   promptTokens: number
   completionTokens: number
   errorCode: string | null
@@ -35,7 +37,7 @@ export type RunRow = {
 /** SELECT list of the run aliased `r`. */
 export const RUN_COLUMNS: Sql = raw(`r.id, r.tenant, r.conversation_id AS "conversationId", r.seq, r.actor, r.viewer,
   r.audience, r.state, r.provider, r.model, r.reply_to_id AS "replyToId", r.turn_id AS "turnId", r.round, r.corrected,
-  r.options, r.prompt_tokens::double precision AS "promptTokens",
+  r.options, r.credential, r.prompt_tokens::double precision AS "promptTokens",
   r.completion_tokens::double precision AS "completionTokens", r.error_code AS "errorCode",
   r.error_message AS "errorMessage", r.client_hash AS "clientHash", r.holder, r.version, r.created_at AS "createdAt",
   r.ended_at AS "endedAt"`)

@@ -13,6 +13,8 @@ export type NewRun = {
   provider: string
   model: string
   options: object
+  /** Null if no credential starts the run. */
+  credential: object | null
   clientId: string | null
   clientHash: string | null
   holder: string
@@ -27,8 +29,8 @@ export async function insertRun(pool: Pool, tenant: string, run: NewRun): Promis
   const { rowCount } = await pool.query({
     scope: tenant,
     name: 'insert-run',
-    text: `INSERT INTO run (id, conversation_id, actor, viewer, provider, model, options, client_id, client_hash, holder, lease_until)
-           VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9, $10, now() + make_interval(secs => $11::double precision / 1000))
+    text: `INSERT INTO run (id, conversation_id, actor, viewer, provider, model, options, credential, client_id, client_hash, holder, lease_until)
+           VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8::jsonb, $9, $10, $11, now() + make_interval(secs => $12::double precision / 1000))
            ON CONFLICT DO NOTHING`,
     values: [
       run.id,
@@ -38,6 +40,7 @@ export async function insertRun(pool: Pool, tenant: string, run: NewRun): Promis
       run.provider,
       run.model,
       JSON.stringify(run.options),
+      run.credential && JSON.stringify(run.credential),
       run.clientId,
       run.clientHash,
       run.holder,
@@ -110,7 +113,7 @@ export type RunChange = {
   error: { code: string; message: string } | null
 }
 
-/** Changes the state of a run that the transaction has locked. The options are deleted when it ends. */
+/** Changes the state of a run that the transaction has locked. Its end deletes the options and the credential. */
 export async function writeRunState(
   tx: Tx,
   id: string,
@@ -123,6 +126,7 @@ export async function writeRunState(
         lease_until = now() + make_interval(secs => ${leaseMs}::double precision / 1000),
         ended_at = CASE WHEN ${hasEnded}::boolean THEN now() END,
         options = CASE WHEN ${hasEnded}::boolean THEN '{}' ELSE options END,
+        credential = CASE WHEN ${hasEnded}::boolean THEN NULL ELSE credential END,
         error_code = ${error?.code ?? null}::text, error_message = ${error?.message ?? null}::text
     WHERE id = ${id}::text`
 }
