@@ -120,7 +120,9 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     }),
     expiresAt: t.field({
       type: 'DateTime',
-      description: 'Time from which the key is refused. Null or omitted for a key that does not expire.',
+      description:
+        'Time from which the key is refused. Null or omitted for a key that does not expire. Required, and at most the '
+        + '`expiresAt` of the credential of the call, if that credential expires.',
     }),
     ...asField(t, 'Actor that creates the key.'),
   }),
@@ -130,8 +132,10 @@ builder.mutationField('createApiKey', (t) =>
   t.field({
     type: CreateApiKeyPayload,
     description:
-      'Creates an API key of the tenant. Requires also every right that the key gets and, for a key of another actor, '
-      + '`act-as`. Fails with CONFLICT if a key of that name is not revoked.',
+      'Creates an API key of the tenant that permits no more than the credential of the call. Requires also every right '
+      + 'that the key gets, for a key of another actor `act-as`, a kind that is trusted as much as that of the key (HUMAN '
+      + 'before AGENT before TOOL), and an expiry that is not earlier than that of the key. Fails with CONFLICT if a key '
+      + 'of that name is not revoked.',
     errors: orErrors('CreateApiKey', [InvalidInput, NotAllowed, Conflict]),
     args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The key to create.' }) },
     resolve: (_, { input: { conversationIds, kind, as: _as, ...input } }, { deps, viewer }) =>
@@ -161,7 +165,7 @@ builder.mutationField('rotateApiKey', (t) =>
     type: RotateApiKeyPayload,
     description:
       'Replaces the secret of an API key. Sockets and event streams with a secret that is no longer valid are closed. '
-      + 'Requires the same rights as createApiKey. Fails with CONFLICT if the key is revoked or has another version.',
+      + 'Requires what createApiKey requires for such a key. Fails with CONFLICT if the key is revoked or has another version.',
     errors: orErrors('RotateApiKey', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: RotateApiKeyInput, required: true, description: 'The key to rotate.' }) },
     resolve: (_, { input: { id, expectedVersion, overlapSeconds } }, { deps, viewer }) =>
@@ -189,7 +193,8 @@ builder.mutationField('revokeApiKey', (t) =>
     type: RevokeApiKeyPayload,
     description:
       'Revokes an API key permanently. Every process refuses it, and closes its sockets and event streams, within '
-      + '5 seconds. Revoking a revoked key changes nothing.',
+      + '5 seconds. Revoking a revoked key changes nothing. Requires the rights and the kind that createApiKey requires '
+      + 'for such a key, but no later expiry.',
     errors: orErrors('RevokeApiKey', [InvalidInput, NotFound, NotAllowed]),
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     async resolve(_, { input: { id } }, { deps, viewer }) {

@@ -1,8 +1,8 @@
 // Creates, lists, rotates and revokes the API keys of a tenant. All of this needs the right `operate`. A viewer cannot
-// create or rotate a key that permits more than its own credential does.
+// create, rotate or revoke a key that permits more than its own credential does (issuer.ts).
 
 import { z } from 'zod'
-import { Conflict, NotAllowed, NotFound } from '../../errors.ts'
+import { Conflict, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { ParticipantKind } from '../../store/generated/enums.ts'
 import type { ApiKeyRow } from '../../store/sql/api-key/api-key-columns.ts'
@@ -21,6 +21,7 @@ import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Platform } from '../platform.ts'
 import { RIGHTS } from '../principal.ts'
 import type { Viewer } from '../view.ts'
+import { requireHeld, requireIssuable } from './issuer.ts'
 import { newToken } from './token.ts'
 
 export type ApiKey = ApiKeyRow
@@ -51,18 +52,6 @@ const createInput = z.object({
 })
 export type CreateApiKeyInput = z.input<typeof createInput>
 
-/** Checks that the viewer has every right that the key permits. @throws NotAllowed with the first missing right */
-function requireHeld({ principal }: Viewer, { actor, rights }: Pick<ApiKey, 'actor'> & { rights: readonly string[] }) {
-  if (!principal) return
-  const needed = RIGHTS.filter((right) => rights.includes(right) || (right === 'act-as' && actor !== principal.actor))
-  const missing = needed.find((right) => !principal.rights.has(right))
-  if (missing === undefined) return
-  throw new NotAllowed(
-    `A credential cannot issue a key that permits more than it does itself: this one lacks the right \`${missing}\`.`,
-    missing,
-  )
-}
-
 /** Stores a new key and records it in the audit log. @throws Conflict if a key of that name is not revoked */
 async function issue(
   { audit }: Pick<Deps, 'audit'>,
@@ -91,7 +80,7 @@ async function issue(
 export async function createApiKey(deps: Deps, viewer: Viewer, input: CreateApiKeyInput): Promise<IssuedApiKey> {
   authorize(viewer, 'createApiKey')
   const given = parse(createInput, input)
-  requireHeld(viewer, given)
+  requireIssuable(viewer, 'createApiKey', { ...given, expiresAt: given.expiresAt ?? null })
   return withTransaction(deps.db, viewer.tenant, (tx) => issue(deps, tx, viewer, given))
 }
 
@@ -173,7 +162,7 @@ export async function rotateApiKey(deps: Deps, viewer: Viewer, input: RotateApiK
   const apiKey = await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const key = await findApiKey(tx, viewer.tenant, keyId)
     if (!key) throw new NotFound('API key', keyId)
-    requireHeld(viewer, key)
+    requireIssuable(viewer, 'rotateApiKey', key)
     if (key.revokedAt) throw new Conflict('The API key is revoked: create another one.')
     const change = { id: keyId, version: expectedVersion, secretHash, overlapSeconds }
     const rotated = await rotate(tx, viewer.tenant, change)
@@ -198,6 +187,9 @@ export async function revokeApiKey(deps: Deps, viewer: Viewer, input: { id: stri
   authorize(viewer, 'revokeApiKey')
   const { id: keyId } = parse(revokeInput, input)
   return withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
+    const key = await findApiKey(tx, viewer.tenant, keyId)
+    if (!key) throw new NotFound('API key', keyId)
+    requireHeld(viewer, 'revokeApiKey', key)
     const revoked = await revoke(tx, viewer.tenant, keyId)
     if (!revoked) throw new NotFound('API key', keyId)
     await deps.audit.append(tx, [auditRecord(viewer, 'revokeApiKey', [keyId])])

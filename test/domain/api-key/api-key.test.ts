@@ -19,6 +19,7 @@ import { findApiKeys } from '../../../src/store/sql/api-key/find-api-keys.ts'
 import { createVerifier } from '../../../src/domain/api-key/verify.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { RIGHTS, type Principal, type Right } from '../../../src/domain/principal.ts'
+import type { ParticipantKind } from '../../../src/store/generated/enums.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
@@ -37,16 +38,17 @@ describe.each(backends)('API keys on $name', (backend) => {
   const newViewer = () => world.tenant().as('admin')
   const verify = (token: string) => createVerifier(world.deps)(readToken(token)!)
 
-  /** Returns the viewer with a credential that has these rights; `conversations: null` does not limit it. */
-  function limited({ tenant, actor }: Viewer, rights: readonly Right[], conversations: string[] | null = null): Viewer {
+  /** Returns the viewer with the credential of a person that has these rights, and no limits other than in `more`. */
+  function limited({ tenant, actor }: Viewer, rights: readonly Right[], more: Partial<Principal> = {}): Viewer {
     const principal: Principal = {
       tenant,
       actor,
       kind: 'HUMAN',
       rights: new Set(rights),
-      conversations: conversations && new Set(conversations),
+      conversations: null,
       credential: 'key:1',
       expiresAt: null,
+      ...more,
     }
     return { tenant, actor, principal }
   }
@@ -216,19 +218,89 @@ describe.each(backends)('API keys on $name', (backend) => {
     })
 
     it('not by a credential that is limited to some conversations', async () => {
-      const viewer = limited(newViewer(), RIGHTS, [newId('conversation')])
+      const viewer = limited(newViewer(), RIGHTS, { conversations: new Set([newId('conversation')]) })
       await expect(createApiKey(world.deps, viewer, key())).rejects.toThrow(NotAllowed)
       await expect(getApiKeys(world.deps, viewer, {})).rejects.toThrow(NotAllowed)
     })
 
-    it('again, by rotation, only by a credential that could create the key', async () => {
+    it.each<[issuer: ParticipantKind, key: ParticipantKind, isAllowed: boolean]>([
+      ['HUMAN', 'HUMAN', true],
+      ['HUMAN', 'AGENT', true],
+      ['HUMAN', 'TOOL', true],
+      ['AGENT', 'HUMAN', false],
+      ['AGENT', 'AGENT', true],
+      ['AGENT', 'TOOL', true],
+      ['TOOL', 'HUMAN', false],
+      ['TOOL', 'AGENT', false],
+      ['TOOL', 'TOOL', true],
+    ])('by a credential of the kind %s for the kind %s: %s', async (issuer, kind, isAllowed) => {
       const viewer = newViewer()
-      const { apiKey } = await createApiKey(world.deps, viewer, key({ rights: [...RIGHTS] }))
-      const rotation = { id: apiKey.id, expectedVersion: 1 }
-      await expect(rotateApiKey(world.deps, limited(viewer, ['operate', 'act-as']), rotation)).rejects.toThrow(
-        NotAllowed,
-      )
-      await revokeApiKey(world.deps, limited(viewer, ['operate']), { id: apiKey.id })
+      const created = createApiKey(world.deps, limited(viewer, RIGHTS, { kind: issuer }), key({ kind }))
+      if (isAllowed) return expect((await created).apiKey.kind).toBe(kind)
+      await expect(created).rejects.toThrow(NotAllowed)
+      await expect(created).rejects.toThrow(`its kind is ${issuer}, and that of the key is ${kind}`)
+      await expect(created).rejects.toMatchObject({ right: null, verb: 'createApiKey' })
+      expect((await getApiKeys(world.deps, viewer, {})).items).toEqual([])
+    })
+
+    it.each<[string, number | null, number | null, boolean]>([
+      ['before its own expiry', 60, 59, true],
+      ['at its own expiry', 60, 60, true],
+      ['after its own expiry', 60, 61, false],
+      ['never', 60, null, false],
+      ['at some time, if it never expires itself,', null, 60, true],
+    ])('by a credential that expires, for a key that expires %s', async (_, issuer, key_, isAllowed) => {
+      const start = Date.now()
+      const at = (minutes: number | null) => (minutes === null ? null : new Date(start + minutes * 60_000))
+      const viewer = newViewer()
+      const by = limited(viewer, RIGHTS, { credential: 'jwt:1', expiresAt: at(issuer) })
+      const created = createApiKey(world.deps, by, key({ expiresAt: at(key_) }))
+      if (isAllowed) return expect((await created).apiKey.expiresAt).toEqual(at(key_))
+      await expect(created).rejects.toThrow(NotAllowed)
+      await expect(created).rejects.toThrow(`pass an \`expiresAt\` of at most ${at(issuer)!.toISOString()}`)
+      expect((await getApiKeys(world.deps, viewer, {})).items).toEqual([])
+    })
+
+    it('not by an agent that expires for a person, without expiry', async () => {
+      const viewer = newViewer()
+      const expiresAt = new Date(Date.now() + 30_000)
+      const agent = limited(viewer, ['read', 'write', 'operate'], { kind: 'AGENT', expiresAt })
+      const asked = key({ actor: 'admin', kind: 'HUMAN' })
+      await expect(createApiKey(world.deps, agent, asked)).rejects.toThrow(NotAllowed)
+    })
+
+    it.each<[string, Partial<CreateApiKeyInput>, readonly Right[], Partial<Principal>, boolean, boolean]>([
+      ['of the same rights and actor', {}, ['read', 'write', 'operate', 'act-as'], {}, true, true],
+      ['without a right of the key', {}, ['read', 'operate', 'act-as'], {}, false, false],
+      ['that may not act as the actor', {}, ['read', 'write', 'operate'], {}, false, false],
+      ['of a less trusted kind', { kind: 'HUMAN' }, RIGHTS, { kind: 'AGENT' }, false, false],
+      ['that expires before the key', {}, RIGHTS, { expiresAt: new Date(Date.now() + 3_600_000) }, false, true],
+    ])('again, by rotation, and revoked: by a credential %s', async (_, more, rights, limits, rotates, revokes) => {
+      const viewer = newViewer()
+      const { apiKey, token } = await createApiKey(world.deps, viewer, key(more))
+      const { id } = apiKey
+      const issuer = limited(viewer, rights, limits)
+      const rotated = rotateApiKey(world.deps, issuer, { id, expectedVersion: 1 })
+      if (rotates) await rotated
+      else await expect(rotated).rejects.toThrow(NotAllowed)
+      const revoked = revokeApiKey(world.deps, issuer, { id })
+      if (revokes) expect((await revoked).revokedAt).toBeInstanceOf(Date)
+      else await expect(revoked).rejects.toMatchObject({ code: 'NOT_ALLOWED', verb: 'revokeApiKey' })
+      if (!rotates && !revokes) expect(await verify(token)).toMatchObject({ actor: 'bot' })
+    })
+
+    it('may revoke themselves, and rotate themselves with their current secret only', async () => {
+      const viewer = newViewer()
+      const asked = key({ actor: 'admin', kind: 'TOOL', rights: ['operate'] })
+      const { apiKey, token } = await createApiKey(world.deps, viewer, asked)
+      const { id } = apiKey
+      const as = async (secret: string) => ({ ...viewer, principal: (await verify(secret)) as Principal })
+      const second = await rotateApiKey(world.deps, await as(token), { id, expectedVersion: 1, overlapSeconds: 60 })
+      // The previous secret expires after the overlap, so it must not issue a secret without expiry.
+      const extended = rotateApiKey(world.deps, await as(token), { id, expectedVersion: 2 })
+      await expect(extended).rejects.toThrow(NotAllowed)
+      await revokeApiKey(world.deps, await as(second.token), { id })
+      expect(await verify(second.token)).toMatchObject({ problem: 'REVOKED' })
     })
   })
 
