@@ -9,11 +9,12 @@
 -- p_nth    number of the turn among those of its conversation, from 1
 -- p_terms  the terms of all turns, in order
 -- p_ends   index of the turn's last term in p_terms, from 1
+-- p_kinds  kind of the author's own credential; null if another one, or none, writes the turn
 -- p_rest   {parts, promptTokens, completionTokens, model, adapter, traceId, sources, pinned, metadata, createdAt,
 --          importedAt, mentions} as in append_turns, without null fields; null for none
 --
--- Writes the turns of a conversation only if it is not locked, every author is a present participant, and no clientId
--- has been used: then nothing can refuse them. Each has a row. The turns of other conversations have none, and are not
+-- Writes the turns of a conversation only if it is not locked, every author is a present participant of the kind of its
+-- credential, and no clientId has been used: then nothing can refuse them, and no participant changes. Each has a row. The turns of other conversations have none, and are not
 -- written. In addition, a turn that wakes up nobody because of the loop guard (wake_up_participants) has a row
 -- `stopped` with the seq of the entry that says so.
 --
@@ -25,7 +26,8 @@
 CREATE OR REPLACE FUNCTION append_plain_turns(
   p_tenant text, p_conversations text[], p_counts integer[], p_sums integer[], p_ids text[], p_of integer[],
   p_nth integer[], p_actors text[], p_roles role[], p_texts text[], p_tokens integer[], p_terms integer[],
-  p_ends integer[], p_cues smallint[], p_client_ids text[], p_client_hashes text[], p_rest jsonb[])
+  p_ends integer[], p_cues smallint[], p_client_ids text[], p_client_hashes text[],
+  p_kinds participant_kind[], p_rest jsonb[])
 RETURNS TABLE (id text, seq integer, stopped boolean, created_at timestamptz, mentions text[])
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -52,9 +54,10 @@ BEGIN
     LIMIT 1 FOR UPDATE SKIP LOCKED) j ON true;
 
   FOR refused IN
-    SELECT u.c FROM unnest(p_of, p_actors, p_client_ids) AS u(c, actor, client_id)
+    SELECT u.c FROM unnest(p_of, p_actors, p_kinds, p_client_ids) AS u(c, actor, kind, client_id)
     WHERE (SELECT true FROM participant p WHERE p.conversation_id = p_conversations[u.c] AND p.actor = u.actor
-                                            AND p.left_at IS NULL AND NOT p.removed LIMIT 1) IS NULL
+                                            AND p.left_at IS NULL AND NOT p.removed AND p.kind = coalesce(u.kind, p.kind)
+           LIMIT 1) IS NULL
        OR u.client_id IS NOT NULL AND (
          SELECT true FROM turn x WHERE x.conversation_id = p_conversations[u.c] AND x.actor = u.actor
                                    AND x.client_id = u.client_id LIMIT 1)
@@ -63,10 +66,11 @@ BEGIN
   END LOOP;
 
   RETURN QUERY
-  INSERT INTO turn AS t (id, conversation_id, seq, root_seq, actor, role, status, text, parts, mentions, token_count,
+  INSERT INTO turn AS t (id, conversation_id, seq, root_seq, actor, author_kind, role, status, text, parts, mentions, token_count,
                          prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
                          client_id, client_hash, created_at, imported_at, terms, cues)
-  SELECT u.id, p_conversations[u.c], bases[u.c] + u.nth, bases[u.c] + u.nth, u.actor, u.role, 'COMMITTED', u.text,
+  SELECT u.id, p_conversations[u.c], bases[u.c] + u.nth, bases[u.c] + u.nth, u.actor, u.kind, u.role, 'COMMITTED',
+         u.text,
          u.rest->'parts',
          CASE WHEN u.rest ? 'mentions' THEN find_mentioned(p_conversations[u.c], ARRAY(
            SELECT jsonb_array_elements_text(u.rest->'mentions'))) END,
@@ -76,8 +80,9 @@ BEGIN
          (u.rest->>'importedAt')::timestamptz,
          -- As `salted`, which is not inlined.
          ARRAY(SELECT x # salts[u.c] FROM unnest(p_terms[coalesce(p_ends[u.o - 1], 0) + 1:p_ends[u.o]]) AS x), u.cues
-  FROM unnest(p_ids, p_of, p_nth, p_actors, p_roles, p_texts, p_tokens, p_cues, p_client_ids, p_client_hashes, p_rest)
-    WITH ORDINALITY AS u(id, c, nth, actor, role, text, tokens, cues, client_id, client_hash, rest, o)
+  FROM unnest(p_ids, p_of, p_nth, p_actors, p_kinds, p_roles, p_texts, p_tokens, p_cues, p_client_ids, p_client_hashes,
+              p_rest)
+    WITH ORDINALITY AS u(id, c, nth, actor, kind, role, text, tokens, cues, client_id, client_hash, rest, o)
   WHERE bases[u.c] >= 0
   RETURNING t.id, t.seq, false, t.created_at, t.mentions;
   IF NOT FOUND THEN RETURN; END IF;

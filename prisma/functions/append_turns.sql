@@ -5,6 +5,8 @@
 --          conversation may occur more than once only when none of its calls carries `expected`.
 --          turns[].results  [{part, callId, name, turnId}] as for find_calls; or {part, callId, name, place}, when turn
 --                  number `place` of the same call made the tool call
+--          turns[].kind  the kind of participant that the author becomes if the turn makes it join
+--          turns[].authorKind  the kind of the author's own credential; absent if another one, or none, writes the turn
 --          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
 --          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
 --          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
@@ -13,7 +15,8 @@
 --
 -- A call reaches a conversation of its tenant; a MEMBERS conversation only if every author is or was a participant. Any
 -- other call has no row, or one row 'unknown', locks nothing and waits for nothing. Otherwise the call has one row per
--- turn ('written', with the detail 'joined' when the actor joined one entry before, and with the stored parts of a turn
+-- turn ('written', with the detail 'joined' when the actor joined one entry before, or
+-- 'changed' when its kind as a participant became authorKind one entry before, and with the stored parts of a turn
 -- with tool results; or 'repeated', with the turn that its clientId already wrote), or one row that names the fault
 -- ('moved_on', 'other_content', 'held', 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'no_claim',
 -- 'removed', 'left', 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition,
@@ -72,13 +75,14 @@ BEGIN
            twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
            twin.status AS twin_status,
            m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows,
+           coalesce(m.present AND m.kind <> r."authorKind" AND NOT m.is_run, false) AS differs,
            CASE WHEN r.mentions IS NOT NULL THEN find_mentioned(j.conversation_id, r.mentions) END AS mentioned
     FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
     CROSS JOIN LATERAL (SELECT * FROM journal j
                         WHERE j.conversation_id = c.v->>'conversationId' AND j.tenant = c.v->>'tenant' LIMIT 1) j
     CROSS JOIN LATERAL jsonb_array_elements(c.v->'turns') WITH ORDINALITY AS t(v, o)
     CROSS JOIN LATERAL jsonb_to_record(t.v) AS r(
-      id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
+      id text, actor text, kind participant_kind, "authorKind" participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
       "writerHash" text, "claimHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
@@ -86,7 +90,8 @@ BEGIN
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
-    LEFT JOIN LATERAL (SELECT p.left_at IS NULL AS present, p.removed, p.windows FROM participant p
+    LEFT JOIN LATERAL (SELECT p.left_at IS NULL AS present, p.removed, p.windows, p.kind, p.agent IS NOT NULL AS is_run
+                       FROM participant p
                        WHERE p.conversation_id = j.conversation_id AND p.actor = r.actor LIMIT 1) m ON true
     WHERE j.conversation_id = ANY (locked)
   ), result AS MATERIALIZED (
@@ -154,12 +159,14 @@ BEGIN
         AND n.nth + (SELECT count(*) FROM stream x WHERE x.tenant = n.tenant AND x.viewer = n.viewer) > n.max_by_viewer
     ) f ORDER BY f.call, f.place
   ), fresh AS MATERIALIZED (
-    -- Who speaks without being in the conversation joins by it, one entry before the turn.
-    SELECT s.*, s.last_seq + (row_number() OVER w + sum(s.joins::integer) OVER w)::integer AS seq
-    FROM (SELECT s.*, s.present IS NOT TRUE
-                 AND row_number() OVER (PARTITION BY s.conversation_id, s.actor ORDER BY s.call, s.place) = 1 AS joins
-          FROM said s
-          WHERE s.twin_id IS NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)) s
+    -- An author who is not a present participant joins one entry before the turn. One entry before the turn, the kind
+    -- of a participant becomes that of its credential, unless the server runs it.
+    SELECT s.*, s.last_seq + (row_number() OVER w + sum((s.joins OR s.changes)::integer) OVER w)::integer AS seq
+    FROM (SELECT s.*, s.present IS NOT TRUE AND s.nth = 1 AS joins, s.differs AND s.nth = 1 AS changes
+          FROM (SELECT s.*, row_number() OVER (PARTITION BY s.conversation_id, s.actor, s.differs
+                                               ORDER BY s.call, s.place) AS nth
+                FROM said s
+                WHERE s.twin_id IS NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)) s) s
     WINDOW w AS (PARTITION BY s.conversation_id ORDER BY s.call, s.place)
   ), answered AS MATERIALIZED (
     -- The call of each tool result. Its turn is stored before, or in the same append, perhaps by an earlier attempt.
@@ -182,16 +189,23 @@ BEGIN
     GROUP BY f.call, f.place
   ), joined AS (
     INSERT INTO participant AS p (conversation_id, actor, kind, windows)
-    SELECT f.conversation_id, f.actor, f.kind, '{1}' FROM fresh f WHERE f.joins
+    SELECT f.conversation_id, f.actor, coalesce(f."authorKind", f.kind), '{1}' FROM fresh f WHERE f.joins
     ON CONFLICT (conversation_id, actor) DO UPDATE SET left_at = NULL, joined_at = now(),
+      kind = CASE WHEN p.agent IS NULL
+                  THEN coalesce((SELECT f."authorKind" FROM fresh f
+                                 WHERE f.joins AND f.conversation_id = p.conversation_id AND f.actor = p.actor), p.kind)
+                  ELSE p.kind END,
       windows = CASE p.history WHEN 'ALL' THEN '{1}'
                 ELSE p.windows || (SELECT f.seq - 1 FROM fresh f
                                    WHERE f.joins AND f.conversation_id = p.conversation_id AND f.actor = p.actor) END
+  ), changed AS (
+    UPDATE participant p SET kind = f."authorKind" FROM fresh f
+    WHERE p.conversation_id = ANY (locked) AND f.changes AND p.conversation_id = f.conversation_id AND p.actor = f.actor
   ), wrote AS (
-    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, mentions, token_count,
+    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, author_kind, role, status, text, parts, audience, mentions, token_count,
                       prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
                       client_id, client_hash, created_at, imported_at, reply_to_id, terms, cues)
-    SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, coalesce(l.parts, f.parts), f.audience,
+    SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f."authorKind", f.role, f.status, f.text, coalesce(l.parts, f.parts), f.audience,
            f.mentioned, f.tokens,
            f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
            coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
@@ -199,7 +213,8 @@ BEGIN
     FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place
   ), recorded AS (
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
-    SELECT f.conversation_id, f.seq - 1, 'JOINED', NULL, f.actor FROM fresh f WHERE f.joins
+    SELECT f.conversation_id, f.seq - 1, CASE WHEN f.joins THEN 'JOINED' ELSE 'UPDATED' END::entry_kind, NULL, f.actor
+    FROM fresh f WHERE f.joins OR f.changes
     UNION ALL
     SELECT f.conversation_id, f.seq, CASE f.status WHEN 'STREAMING' THEN 'OPENED' ELSE 'APPENDED' END::entry_kind, f.id, NULL
     FROM fresh f
@@ -229,7 +244,7 @@ BEGIN
   SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at, NULL, NULL
   FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
   UNION ALL
-  SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq,
+  SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' WHEN f.changes THEN 'changed' END, f.id, f.seq,
          coalesce(f."createdAt", now())::timestamptz(3), l.parts, f.mentioned
   FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place;
 

@@ -8,7 +8,8 @@
 -- results of its tool calls. Imported turns, SYSTEM and TOOL turns wake up nobody.
 --
 -- Loop guard: journal.agent_turns counts the turns of agents and tools that may wake up participants, since the last
--- turn of a person. A turn beyond conversation.max_agent_turns wakes up nobody. If it would have woken up a
+-- turn of a person: an author of the kind HUMAN, by the credential that wrote the turn or else as a participant, in a
+-- role other than ASSISTANT and TOOL. A turn beyond conversation.max_agent_turns wakes up nobody. If it would have woken up a
 -- participant, it has a row with the seq of the entry WAKE_UPS_STOPPED.
 CREATE OR REPLACE FUNCTION wake_up_participants(p_turns text[]) RETURNS TABLE (turn_id text, seq integer)
 LANGUAGE plpgsql AS $$
@@ -22,23 +23,26 @@ BEGIN
 
   RETURN QUERY
   WITH said AS MATERIALIZED (
-    SELECT x.*, count(*) FILTER (WHERE x.wakes AND x.kind <> 'HUMAN') OVER (
+    SELECT x.*, count(*) FILTER (WHERE x.wakes AND NOT x.is_person) OVER (
                   PARTITION BY x.conversation_id, x.people ORDER BY x.seq)
                 + CASE x.people WHEN 0 THEN x.agent_turns ELSE 0 END AS agents
     FROM (
-      SELECT t.id, t.conversation_id, t.tenant, t.seq, t.root_seq, t.actor, t.audience, t.mentions, t.reply_to_id,
-             p.kind, j.agent_turns, j.last_seq, c.max_agent_turns,
-             t.role IN ('USER', 'ASSISTANT') AND NOT has_open_calls(t.parts) AS wakes,
-             count(*) FILTER (WHERE p.kind = 'HUMAN') OVER (PARTITION BY t.conversation_id ORDER BY t.seq) AS people
-      FROM turn t
-      JOIN journal j ON j.conversation_id = t.conversation_id AND j.responding
-      JOIN conversation c ON c.id = t.conversation_id
-      JOIN participant p ON p.conversation_id = t.conversation_id AND p.actor = t.actor
-      WHERE t.id = ANY (p_turns) AND t.status = 'COMMITTED' AND t.imported_at IS NULL
+      SELECT y.*, count(*) FILTER (WHERE y.is_person) OVER (PARTITION BY y.conversation_id ORDER BY y.seq) AS people
+      FROM (
+        SELECT t.id, t.conversation_id, t.tenant, t.seq, t.root_seq, t.actor, t.audience, t.mentions, t.reply_to_id,
+               j.agent_turns, j.last_seq, c.max_agent_turns,
+               t.role IN ('USER', 'ASSISTANT') AND NOT has_open_calls(t.parts) AS wakes,
+               coalesce(t.author_kind, p.kind) = 'HUMAN' AND t.role IN ('USER', 'SYSTEM') AS is_person
+        FROM turn t
+        JOIN journal j ON j.conversation_id = t.conversation_id AND j.responding
+        JOIN conversation c ON c.id = t.conversation_id
+        JOIN participant p ON p.conversation_id = t.conversation_id AND p.actor = t.actor
+        WHERE t.id = ANY (p_turns) AND t.status = 'COMMITTED' AND t.imported_at IS NULL
+      ) y
     ) x
   ), woken AS MATERIALIZED (
     SELECT s.id, s.conversation_id, s.tenant, s.seq, s.root_seq, s.last_seq, p.actor,
-           s.agents > s.max_agent_turns AND s.kind <> 'HUMAN' AS stopped
+           s.agents > s.max_agent_turns AND NOT s.is_person AS stopped
     FROM said s
     JOIN participant p ON p.conversation_id = s.conversation_id AND p.respond <> 'NEVER' AND p.left_at IS NULL
     WHERE s.wakes AND p.actor <> s.actor

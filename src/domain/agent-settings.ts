@@ -8,6 +8,7 @@ import type { ParticipantKind, Respond } from '../store/generated/enums.ts'
 import { dropWakeUps } from '../store/sql/wake-up/drop-wake-ups.ts'
 import { updateResponding } from '../store/sql/wake-up/update-responding.ts'
 import { between, name, text, tokensPerDay } from './input.ts'
+import { kindOfCredential, lessTrusted } from './participant-kind.ts'
 import { toolDefinitions } from './tool-definition.ts'
 import type { Viewer } from './view.ts'
 
@@ -38,13 +39,18 @@ export const jsonOrNull = (value: unknown) => (value === null ? Prisma.DbNull : 
 type Joining = { actor: string; kind?: ParticipantKind | null; respond?: Respond | null; agent?: unknown }
 
 /**
- * Returns the kind of a participant that joins. Without a given kind, an actor that responds automatically is an AGENT,
- * not a HUMAN, because a turn by a HUMAN resets the number of consecutive agents' turns that `maxAgentTurns` limits.
+ * Returns the kind of a participant that joins. Without a given kind, it is that of the viewer's credential for the
+ * credential's own actor. Another actor that responds automatically is an AGENT, not a HUMAN, because a turn by a HUMAN
+ * resets the number of consecutive agents' turns that `maxAgentTurns` limits. Any other actor is a HUMAN, or of the
+ * credential's kind if that is less trusted and the credential may not act as other actors.
  */
-export function kindOnJoining({ principal }: Viewer, { actor, kind, respond, agent }: Joining): ParticipantKind {
+export function kindOnJoining(viewer: Viewer, { actor, kind, respond, agent }: Joining): ParticipantKind {
   if (kind != null) return kind
-  if (principal?.actor === actor) return principal.kind
-  return agent != null || (respond != null && respond !== 'NEVER') ? 'AGENT' : 'HUMAN'
+  const own = kindOfCredential(viewer, actor)
+  if (own !== null) return own
+  const usual = agent != null || (respond != null && respond !== 'NEVER') ? 'AGENT' : 'HUMAN'
+  const { principal } = viewer
+  return principal === undefined || principal.rights.has('act-as') ? usual : lessTrusted(usual, principal.kind)
 }
 
 /** @throws InvalidInput if `agent` settings are given for a participant of a kind other than AGENT */

@@ -1,7 +1,7 @@
 // Decides which conditions of rights.ts the input of createConversation or updateConversation meets. Pure.
 
 import type { ParticipantKind } from '../store/generated/enums.ts'
-import { isOtherKind } from './participant-conditions.ts'
+import { isForeignKind, isOtherKind } from './participant-kind.ts'
 import type { Condition } from './rights.ts'
 import type { Viewer } from './view.ts'
 
@@ -18,6 +18,7 @@ export function conditionsOfCreation({ actor, principal }: Viewer, { owner, part
   const conditions: Condition[] = []
   if (owner != null && owner !== actor) conditions.push('foreignOwner')
   if (participants.some((each) => isOtherKind(principal, each.actor, each.kind))) conditions.push('ownKind')
+  if (participants.some((each) => isForeignKind(principal, each.actor, each.kind))) conditions.push('foreignKind')
   return conditions
 }
 

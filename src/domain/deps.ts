@@ -16,7 +16,7 @@ import type { ScopeGuesses } from './recall/scope-guesses.ts'
 import type { WordCache } from './recall/word-cache.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
-import type { UpdateDerivatives } from './turn/supersede.ts'
+import type { UpdateDerivatives } from './turn/written-edit.ts'
 
 export type Deps = Platform
   & Engine & {

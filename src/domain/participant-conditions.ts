@@ -2,7 +2,7 @@
 
 import type { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
 import { isSameJson } from './merge-patch.ts'
-import type { Principal } from './principal.ts'
+import { isForeignKind, isOtherKind } from './participant-kind.ts'
 import type { Condition } from './rights.ts'
 import type { Viewer } from './view.ts'
 
@@ -23,13 +23,6 @@ type GivenParticipant = {
   administrator?: boolean | null
   agent?: unknown
 }
-
-/** Whether the actor is the credential's own, but the given kind is not the credential's kind. */
-export const isOtherKind = (
-  principal: Principal | undefined,
-  actor: string,
-  kind: ParticipantKind | null | undefined,
-): boolean => principal?.actor === actor && kind != null && kind !== principal.kind
 
 /**
  * Returns the history visibility of an actor that joins: the given one, or ALL by default. If a viewer with a principal
@@ -54,6 +47,7 @@ export function conditionsOfAdding(
     conditions.push('administrator')
   }
   if (given.agent != null && !isSameJson(given.agent, existing?.agent ?? null)) conditions.push('agentSettings')
+  if (!isPresent && isForeignKind(viewer.principal, given.actor, given.kind)) conditions.push('foreignKind')
   if (given.actor !== viewer.actor) return [...conditions, 'otherParticipant']
   if (isPresent) return conditions
   if (existing?.removed) conditions.push('afterRemoval')

@@ -48,6 +48,11 @@ export const CONDITIONS = {
     right: 'manage',
     reason: 'The statements of people are trusted more than those of agents and tools.',
   },
+  foreignKind: {
+    when: 'that gives another actor a `kind` that is more trusted than the kind of the credential',
+    right: 'act-as',
+    reason: 'An agent could otherwise state that another agent is a person.',
+  },
   settings: {
     ...MANAGED,
     when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `maxAgentTurns`, `retention`, `ttlSeconds` or `expiresAt`',
@@ -138,7 +143,7 @@ const TURN = ['foreignActor', 'systemRole', 'pinned', 'createdAt'] as const
 
 const RULES = {
   // Conversations
-  createConversation: { right: 'write', limited: 'NONE', conditions: ['foreignOwner', 'ownKind'] },
+  createConversation: { right: 'write', limited: 'NONE', conditions: ['foreignOwner', 'ownKind', 'foreignKind'] },
   getConversations: { right: 'read', limited: 'OBJECTS' },
   getConversationByKey: { right: 'read', limited: 'OBJECTS' },
   getConversationPage: { right: 'read', limited: 'OBJECTS' },
@@ -155,7 +160,15 @@ const RULES = {
   addParticipant: {
     right: 'write',
     limited: 'ONE',
-    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator', 'agentSettings'],
+    conditions: [
+      'otherParticipant',
+      'afterRemoval',
+      'history',
+      'ownKind',
+      'foreignKind',
+      'administrator',
+      'agentSettings',
+    ],
   },
   updateParticipant: {
     right: 'write',

@@ -107,7 +107,11 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
       required: true,
       description: 'Actor that the key authenticates, at most 200 characters. Need not exist yet.',
     }),
-    kind: t.field({ type: ParticipantKindEnum, description: 'Kind of the actor. Defaults to AGENT.' }),
+    kind: t.field({
+      type: ParticipantKindEnum,
+      description:
+        'Kind of the actor, at most as trusted as the kind of the credential of the call. Defaults to AGENT.',
+    }),
     rights: t.field({
       type: [RightEnum],
       required: true,

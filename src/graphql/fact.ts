@@ -62,7 +62,8 @@ builder.objectType('Fact', {
     saidBy: t.expose('saidBy', {
       type: ParticipantKindEnum,
       description:
-        'Kind of the actor that stated or recorded the fact; the less trusted kind if there are two. A '
+        'Kind of the actor that stated or recorded the fact, by the credential with which it did so; the less trusted kind '
+        + 'if there are two. A '
         + 'person is trusted more than an agent, and an agent more than a tool. A less trusted fact never '
         + 'supersedes a more trusted one.',
     }),

@@ -58,8 +58,10 @@ builder.objectType('Participant', {
     kind: t.expose('kind', {
       type: ParticipantKindEnum,
       description:
-        'Kind of actor. An actor that joined automatically has the kind of its credential. Without one, the role of its '
-        + 'first turn determines the kind: HUMAN for USER, TOOL for TOOL, AGENT for ASSISTANT and SYSTEM.',
+        'Kind of actor. An actor that writes a turn with a credential of its own has the kind of that credential from then '
+        + 'on, unless it has `agent` settings. Until then, it has the kind that it was added with. If it joined '
+        + 'automatically without a credential, the role of its first turn determines the kind: HUMAN for USER, TOOL for '
+        + 'TOOL, AGENT for ASSISTANT and SYSTEM.',
     }),
     displayName: t.exposeString('displayName', {
       nullable: true,
@@ -157,8 +159,10 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
       type: ParticipantKindEnum,
       description:
         'Kind of actor. Defaults to the kind of the credential if `actor` is the actor of the credential; otherwise to '
-        + 'AGENT if `agent` or a `respond` other than NEVER is given, and to HUMAN if neither is. Takes effect on '
-        + 'joining; ignored for a present participant.',
+        + 'AGENT if `agent` or a `respond` other than NEVER is given, and to HUMAN if neither is. A credential without the '
+        + 'right `act-as` cannot make another actor more trusted than itself: an agent that adds an actor without `kind` '
+        + 'adds an AGENT, and NotAllowed refuses the kind HUMAN. Takes effect on joining; ignored for a present '
+        + 'participant.',
     }),
     displayName: t.string({
       description: 'Name for display, at most 200 characters. Omit to keep the name of an existing participant.',

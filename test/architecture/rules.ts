@@ -143,6 +143,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'rights',
     'rights-text',
     'view',
+    'participant-kind',
     'integrity-key',
     'audit',
     'presence-state',

@@ -222,9 +222,11 @@ describe.each(backends)('a verb, on $name', (backend) => {
     )
     // Other tests make these calls, for example those of participant-conditions and of facts.
     expect(missing).toEqual([
+      'createConversation foreignKind',
       'addParticipant afterRemoval',
       'addParticipant history',
       'addParticipant ownKind',
+      'addParticipant foreignKind',
       'addParticipant agentSettings',
       'supersedeTurn foreignActor',
       'runTurn tenantScope',

@@ -3,12 +3,10 @@
 
 import { NotAllowed } from '../../errors.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
+import { TRUST } from '../participant-kind.ts'
 import { RIGHTS } from '../principal.ts'
 import type { Verb } from '../rights.ts'
 import type { Viewer } from '../view.ts'
-
-/** The kinds, most trusted first. A credential issues keys of its own kind and of less trusted kinds. */
-const KINDS: readonly ParticipantKind[] = ['HUMAN', 'AGENT', 'TOOL']
 
 /** The fields of a key that determine what it permits. */
 type Permitted = { actor: string; kind: ParticipantKind; rights: readonly string[]; expiresAt: Date | null }
@@ -29,7 +27,7 @@ export function requireHeld({ principal }: Viewer, verb: Verb, { actor, kind, ri
   const needed = RIGHTS.filter((right) => rights.includes(right) || (right === 'act-as' && actor !== principal.actor))
   const missing = needed.find((right) => !principal.rights.has(right))
   if (missing !== undefined) throw refuse(`this one lacks the right \`${missing}\`.`, missing)
-  if (KINDS.indexOf(kind) < KINDS.indexOf(principal.kind)) {
+  if (TRUST[kind] > TRUST[principal.kind]) {
     throw refuse(`its kind is ${principal.kind}, and that of the key is ${kind}.`)
   }
 }

@@ -12,7 +12,7 @@ import { lockFactsOfTurn, readFactsFrom, readSupersededBy, removeSources } from 
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import { revokeSummaries } from '../../store/sql/summary/write-summary.ts'
-import type { UpdateDerivatives } from '../turn/supersede.ts'
+import type { UpdateDerivatives } from '../turn/written-edit.ts'
 
 /** A conversation to delete, with its journal locked. */
 export type DeletedConversation = { tenant: string; conversationId: string }

@@ -3,7 +3,7 @@
 import type { Tx } from '../../store/db.ts'
 import type { Subject } from '../../store/job-queue.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
-import type { UpdateDerivatives } from '../turn/supersede.ts'
+import type { UpdateDerivatives } from '../turn/written-edit.ts'
 import type { ChangedFact, DeletedConversation, PrepareDelete } from './derivative-steps.ts'
 import type { Derivative } from './derivative.ts'
 import { DERIVATIVES } from './derivatives.ts'

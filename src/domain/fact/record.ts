@@ -7,6 +7,7 @@ import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import { readAuthorKinds } from '../../store/sql/turn/read-author-kinds.ts'
 import { readTurns } from '../../store/sql/turn/read-turns.ts'
 import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import { lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
@@ -15,13 +16,14 @@ import type { FactDeps } from './deps.ts'
 import { authorize, isWithinReach, requireChange, requireConversation, requirePermits, trusted } from '../authorize.ts'
 import { kindOf } from '../id.ts'
 import { id, name, parse, pastTime, share, text } from '../input.ts'
+import { kindOfCredential, kindOfRole, lessTrusted } from '../participant-kind.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
 import { toFact, type Fact } from './fact.ts'
 import { extractionOf, type FactExtraction } from './fact-extraction.ts'
 import { statementRedactor } from './redact-statement.ts'
 import { redactInput } from '../redaction.ts'
-import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
+import { isOwn } from './trust.ts'
 import { userOf } from './user.ts'
 import {
   lockConversations,
@@ -50,7 +52,7 @@ const recordFactsInput = z.object({
 })
 export type RecordFactsInput = z.input<typeof recordFactsInput>
 
-/** A source turn, with the times and the kind of its actor, which its facts inherit. */
+/** A source turn, with the times and the kind of its author, which its facts inherit. */
 type SourceTurn = CandidateSource & { at: Date; importedAt: Date | null; saidBy: ParticipantKind | null }
 
 /** Returns the source turns by id. @throws NotFound @throws InvalidInput for a turn of another conversation */
@@ -62,10 +64,7 @@ async function findSourceTurns(
 ): Promise<Map<string, SourceTurn>> {
   const ids = [...new Set(facts.flatMap(({ sourceTurnId }) => sourceTurnId ?? []))]
   const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
-  const conversationIds = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
-  const actors = [...new Set([...turns.values()].map(({ actor }) => actor))]
-  const participants = await readParticipants(pool, viewer, conversationIds, actors)
-  const kinds = new Map(participants.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
+  const kinds = await readAuthorKinds(pool, viewer.tenant, [...turns.keys()])
   for (const [i, { sourceTurnId }] of facts.entries()) {
     if (sourceTurnId == null) continue
     const turn = turns.get(sourceTurnId)
@@ -82,18 +81,14 @@ async function findSourceTurns(
         turn,
         at: turn.createdAt,
         importedAt: turn.importedAt,
-        saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, kindOfRole(turn.role)),
+        saidBy: lessTrusted(kinds.get(turn.id) ?? null, kindOfRole(turn.role)),
       },
     ]),
   )
 }
 
-/**
- * Returns the kind of the credential if the credential belongs to the viewer. Otherwise returns AGENT or TOOL if the
- * viewer is or was one in any conversation of the tenant, and null if not.
- */
-async function kindOfViewer({ db }: FactDeps, { tenant, actor, principal }: Viewer): Promise<ParticipantKind | null> {
-  if (principal?.actor === actor) return principal.kind
+/** Returns AGENT or TOOL if the viewer is or was one in any conversation of the tenant, and null if not. */
+async function kindElsewhere({ db }: FactDeps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
   const participant = await db
     .of(tenant)
     .participant.findFirst({
@@ -121,8 +116,8 @@ async function requirePermitsOfFacts(
 }
 
 /**
- * Writes all of the facts or none; exact duplicates are counted, not written. A viewer who is not a participant of the
- * conversation has the kind that `kindOfViewer` returns, by default HUMAN. `confidence` defaults to 1. `observedAt`
+ * Writes all of the facts or none; exact duplicates are counted, not written. The viewer has the kind of its own
+ * credential. Without one, it has its kind as a participant or, if it is none, that of `kindElsewhere`, by default HUMAN. `confidence` defaults to 1. `observedAt`
  * defaults to the time of the source turn, or to now without a source turn.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
  * @throws NotAllowed for a MEMBERS conversation that the viewer has left, or if rights.ts denies the call
@@ -143,14 +138,15 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
     await requirePermitsOfFacts(deps, viewer, isOfTenant ? [null, ...conversationIds] : conversationIds)
   }
   const allParticipants = await readParticipants(deps.pool, viewer, conversationIds)
-  const kindElsewhere = await kindOfViewer(deps, viewer)
+  const ownKind = kindOfCredential(viewer, viewer.actor)
+  const otherKind = ownKind ?? (await kindElsewhere(deps, viewer))
   const now = new Date()
 
   const candidates = given.facts.map((fact): FactCandidate => {
     const sourceTurn = fact.sourceTurnId == null ? null : sourceTurns.get(fact.sourceTurnId)!
     const source = sourceTurn ?? (conversationId === null ? null : { conversationId, turn: null })
     const participants = allParticipants.filter(({ conversationId }) => conversationId === source?.conversationId)
-    const viewerKind = participants.find(({ actor }) => actor === viewer.actor)?.kind ?? kindElsewhere
+    const viewerKind = ownKind ?? participants.find(({ actor }) => actor === viewer.actor)?.kind ?? otherKind
     return {
       subject: fact.subject,
       predicate: fact.predicate,

@@ -3,16 +3,7 @@
 // trusted fact never supersedes a more trusted one: if it would win by time, confidence or hash, both are kept.
 
 import type { ParticipantKind } from '../../store/generated/enums.ts'
-
-/** Returns the participant kind that a turn's role implies. Null for USER and SYSTEM, which imply no kind. */
-export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): ParticipantKind | null =>
-  role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
-
-/**
- * Trust by kind of author. A higher value is more trusted. Tools are trusted least, because they may return text by
- * anyone; an agent may repeat that text.
- */
-export const TRUST: Readonly<Record<ParticipantKind, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
+import { TRUST } from '../participant-kind.ts'
 
 /** Trust of a person's statement about themselves. */
 const OWN = 3
@@ -34,7 +25,3 @@ export const isOwn = (fact: Assertion): boolean => trustOf(fact) === OWN
  * a user. Other facts are quoted as their authors' claims.
  */
 export const isStated = (fact: Assertion): boolean => (fact.userId === null ? fact.saidBy === 'HUMAN' : isOwn(fact))
-
-/** Returns the less trusted of two kinds. If one is null, returns the other. */
-export const lessTrusted = (a: ParticipantKind | null, b: ParticipantKind | null): ParticipantKind | null =>
-  a === null || b === null ? (a ?? b) : TRUST[a] < TRUST[b] ? a : b

@@ -53,12 +53,12 @@ type QueueState = {
   isScheduled: boolean
 }
 
-/** Returns the journal ranges that an append wrote, including its entries of the types JOINED and WAKE_UPS_STOPPED. */
+/** Returns the journal ranges that an append wrote, including its entries of the types JOINED, UPDATED and WAKE_UPS_STOPPED. */
 export function journalRangesOf({ call, rows }: WrittenAppend): JournalRange[] {
   const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
     outcome === 'written' || outcome === 'stopped'
-      ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }]
+      ? [{ tenant, conversationId, first: detail === null ? seq : seq - 1, last: seq }]
       : [],
   )
 }

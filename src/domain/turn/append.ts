@@ -4,13 +4,14 @@
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
-import type { Role } from '../../store/generated/enums.ts'
+import type { ParticipantKind, Role } from '../../store/generated/enums.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
 import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
+import { kindOfCredential } from '../participant-kind.ts'
 import { redactInput } from '../redaction.ts'
 import { holdText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Condition } from '../rights.ts'
@@ -24,7 +25,8 @@ import { placeResults, type GivenTurn } from './tool-results.ts'
 import { getTurns, type Turn } from './turn.ts'
 import { streamingTurnInput, turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
 
-const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
+/** The kind of participant that an author becomes without a credential of its own, by the role of its first turn. */
+const KINDS: Record<Role, ParticipantKind> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
 /** Returns the content of a turn's input; `path` is the turn's path in error texts. @throws InvalidInput */
 export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {
@@ -66,10 +68,6 @@ async function requirePermitsOfTurns(
   await requirePermits(deps.db.of(viewer.tenant), viewer, verb, conversationId, [...conditions])
 }
 
-/** Returns the kind of an actor who joins automatically: that of its credential, or else that of its turn's role. */
-const kindOfAuthor = ({ principal }: Viewer, actor: string, role: Role): string =>
-  principal?.actor === actor ? principal.kind : KINDS[role]
-
 function toRow(
   viewer: Viewer,
   input: ParsedTurn,
@@ -81,7 +79,8 @@ function toRow(
   return {
     id: newId('turn'),
     actor,
-    kind: kindOfAuthor(viewer, actor, input.role),
+    kind: KINDS[input.role],
+    authorKind: kindOfCredential(viewer, actor),
     role: input.role,
     status,
     ...content,

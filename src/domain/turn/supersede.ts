@@ -6,6 +6,7 @@ import { InvalidInput, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import type { Prisma } from '../../store/generated/client.ts'
+import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { ToolResultRef } from '../../store/sql/turn/append-turns.ts'
 import { findMentioned } from '../../store/sql/turn/find-mentioned.ts'
 import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
@@ -16,6 +17,7 @@ import { newId } from '../id.ts'
 import { redactInput } from '../redaction.ts'
 import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
+import { kindOfCredential } from '../participant-kind.ts'
 import { actAs, sees, viewIn, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
@@ -27,32 +29,18 @@ import { digest, linkResults, partsOf, type Content } from './content.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
 import { resultProblem } from './tool-results.ts'
 import { getTurns, type Turn } from './turn.ts'
+import type { UpdateDerivatives } from './written-edit.ts'
 
 const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnVersionInput })
 export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
-
-/** A written edit: the fields of both versions from which derivatives are computed. */
-export type WrittenEdit = {
-  conversationId: string
-  /** Whether the turn has no audience. Turns with an audience are neither counted nor summarised. */
-  isPublic: boolean
-  older: { id: string; position: number; isCommitted: boolean; tokenCount: number }
-  /** The newer version is always committed. */
-  newer: { tokenCount: number }
-}
-
-/**
- * Corrects or deletes the data derived from the older version, in the transaction that writes the newer version and
- * under the conversation's lock. Returns the ids of the facts that it superseded. src/deps.ts injects it, because this
- * folder must not import domain/erasure.
- */
-export type UpdateDerivatives = (tx: Tx, edit: WrittenEdit) => Promise<string[]>
 
 export type SupersedeDeps = Platform & { updateDerivatives: UpdateDerivatives }
 
 type Edit = {
   turnId: string
   actor: string
+  /** The kind of the author's own credential; null if another credential, or none, writes the version. */
+  authorKind: ParticipantKind | null
   turn: z.output<typeof turnVersionInput>
   content: Content
   /** Digest of the request; null without a clientId. */
@@ -167,7 +155,7 @@ async function writeVersion(
   tx: Tx,
   { conversationId, salt }: LockedConversation,
   older: Older,
-  { turn, actor, content, clientHash }: Edit,
+  { turn, actor, authorKind, content, clientHash }: Edit,
   calls: readonly FoundCall[],
 ): Promise<{ id: string; seq: number }> {
   const newer = newId('turn')
@@ -183,6 +171,7 @@ async function writeVersion(
       seq,
       position: older.position,
       actor,
+      authorKind,
       role: turn.role,
       status: 'COMMITTED',
       text: content.text,
@@ -275,7 +264,7 @@ export async function supersedeTurn(
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
-  const edit: Edit = { turnId, actor, turn, content, clientHash }
+  const edit: Edit = { turnId, actor, authorKind: kindOfCredential(viewer, actor), turn, content, clientHash }
   const author = actAs(trusted(viewer), actor)
 
   const written = await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {

@@ -10,7 +10,7 @@ import {
   type ActiveFact,
   type ReconciliationPlan,
 } from '../../../src/domain/fact/reconcile.ts'
-import { TRUST } from '../../../src/domain/fact/trust.ts'
+import { TRUST } from '../../../src/domain/participant-kind.ts'
 import { runSteps } from '../../../src/yield.ts'
 import type { Verdict } from '../../../src/providers/ports/fact-judge.ts'
 

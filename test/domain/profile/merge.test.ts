@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../src/domain/fact/content-hash.ts'
 import { mergeProfile, type ProfileFact } from '../../../src/domain/profile/merge.ts'
-import { TRUST } from '../../../src/domain/fact/trust.ts'
+import { TRUST } from '../../../src/domain/participant-kind.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 
 /**

@@ -320,7 +320,7 @@ describe.each(backends)('wake-ups on $name', (backend) => {
       const turn = (actor: string, to: string) => ({ actor, role: 'ASSISTANT' as const, content: `@${to}` })
       const { turns, lastSeq } = await appendTurns(world.deps, tenant.as('ann'), {
         conversationId,
-        turns: [turn('a', 'b'), turn('b', 'a'), turn('ann', 'b'), turn('b', 'a'), turn('a', 'b')],
+        turns: [turn('a', 'b'), turn('b', 'a'), { ...turn('ann', 'b'), role: 'USER' }, turn('b', 'a'), turn('a', 'b')],
       })
       expect(await Promise.all(turns.map(wokenBy))).toEqual([['b'], [], ['b'], ['a'], []])
       expect(lastSeq).toBe(await tenant.lastSeq(conversationId))

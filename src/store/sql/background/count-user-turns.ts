@@ -5,6 +5,7 @@ import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
 import { empty, raw } from '../sql.ts'
+import { AUTHOR_KIND } from '../turn/read-author-kinds.ts'
 
 type CountedTurns = {
   /** Users whose turns were counted, and users whose facts the counted entries changed. */
@@ -26,8 +27,8 @@ export async function readExtractingAmong(db: Db, conversationIds: readonly stri
 
 /**
  * Counts the turns after the conversations' watermarks and moves the watermarks to the journal heads, in one statement,
- * so that each turn is counted exactly once. A turn counts if it is complete (appended or committed) and its author is
- * a HUMAN participant. Turns with an audience count; newer versions of a turn do not. Skips conversations that are
+ * so that each turn is counted exactly once. A turn counts if it is complete (appended or committed) and its author was
+ * a HUMAN when it wrote the turn. Turns with an audience count; newer versions of a turn do not. Skips conversations that are
  * being counted or whose facts are being extracted. Uses the key of entry.
  */
 export async function countUserTurns(db: Db, conversationIds: readonly string[]): Promise<CountedTurns> {
@@ -58,7 +59,8 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
         JOIN entry e ON e.conversation_id = h.conversation_id AND e.seq > h.after AND e.seq <= h.through
                     AND e.kind IN ('APPENDED', 'COMMITTED')
         JOIN turn t ON t.id = e.turn_id AND t.conversation_id = e.conversation_id
-        JOIN participant a ON a.conversation_id = h.conversation_id AND a.actor = t.actor AND a.kind = 'HUMAN'
+        JOIN participant p ON p.conversation_id = h.conversation_id AND p.actor = t.actor
+        WHERE ${AUTHOR_KIND} = 'HUMAN'
         GROUP BY h.tenant, t.actor
       ), counted AS (
         INSERT INTO user_progress AS u (tenant, user_id, turns)

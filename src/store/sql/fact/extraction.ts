@@ -4,6 +4,7 @@
 import type { Scope } from '../../scope.ts'
 import type { Db, Tx } from '../../db.ts'
 import type { ParticipantKind, Role } from '../../generated/enums.ts'
+import { AUTHOR_KIND } from '../turn/read-author-kinds.ts'
 
 /** `through` is the seq of the last processed entry, 0 for none; `lastSeq` is the seq of the newest entry. */
 type ExtractionProgress = { tenant: string; through: number; lastSeq: number }
@@ -59,6 +60,7 @@ export type UnreadTurn = {
   actor: string
   /** The participant's display name; null if not set. */
   displayName: string | null
+  /** The kind of the author when it wrote the turn. */
   kind: ParticipantKind
   role: Role
   audience: string[] | null
@@ -78,7 +80,8 @@ export async function readUnreadTurns(
 ): Promise<UnreadTurn[]> {
   const rows = await db.of(tenant).$queryRaw<
     UnreadTurn[]
-  >`SELECT t.id, t.seq, t.root_seq AS "position", t.actor, p.display_name AS "displayName", p.kind, t.role,
+  >`SELECT t.id, t.seq, t.root_seq AS "position", t.actor, p.display_name AS "displayName",
+                  ${AUTHOR_KIND} AS kind, t.role,
                   t.audience, t.text, t.created_at AS "createdAt", t.imported_at AS "importedAt"
            FROM entry e
            JOIN turn t ON t.id = e.turn_id AND t.conversation_id = ${conversationId}::text AND t.status = 'COMMITTED'

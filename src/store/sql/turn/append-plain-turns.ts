@@ -26,6 +26,7 @@ const NOT_IN_REST: ReadonlySet<string> = new Set<keyof AppendedTurn>([
   'id',
   'actor',
   'kind',
+  'authorKind',
   'role',
   'status',
   'text',
@@ -134,6 +135,7 @@ function* toArrays(calls: readonly AppendCall[], inSteps: boolean) {
     numbers(turns.map(({ cues }) => cues ?? null)),
     textsUnlessNull(turns.map(({ clientId }) => clientId ?? null)),
     textsUnlessNull(turns.map(({ clientHash }) => clientHash ?? null)),
+    textsUnlessNull(turns.map(({ authorKind }) => authorKind ?? null)),
     inSteps ? yield* encodeRest(turns) : textsUnlessNull(turns.map(restOf)),
   ]
   return { values, places }
@@ -144,7 +146,7 @@ type PlainRow = { id: string; seq: number; stopped: boolean; createdAt: Date; me
 /**
  * Runs plain calls of one tenant, and returns the outcomes of those that were written, unordered. A call has no row,
  * and must be run by append_turns, if its conversation is locked or unknown, one of its authors is not a present
- * participant, or one of its clientIds has been used.
+ * participant of the kind of its credential, or one of its clientIds has been used.
  * @param inSteps whether the parameters are encoded in steps, by default if the texts are long
  */
 export async function appendPlainTurns(
@@ -161,7 +163,7 @@ export async function appendPlainTurns(
     text: `SELECT id, seq, stopped, created_at AS "createdAt", mentions
            FROM append_plain_turns($1::text, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer[],
              $7::integer[], $8::text[], $9::role[], $10::text[], $11::integer[], $12::integer[], $13::integer[],
-             $14::smallint[], $15::text[], $16::text[], $17::jsonb[])`,
+             $14::smallint[], $15::text[], $16::text[], $17::participant_kind[], $18::jsonb[])`,
     values: [tenant, ...values],
   })
   return rows.map(({ stopped, ...row }) => {

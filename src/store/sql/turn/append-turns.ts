@@ -3,6 +3,7 @@
 // Prisma would take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from '../../tenant-pool.ts'
+import type { ParticipantKind } from '../../generated/enums.ts'
 import type { ClaimState } from '../claim/claim-columns.ts'
 import { stringifyInSteps } from '../../../json-steps.ts'
 
@@ -12,6 +13,8 @@ export type AppendedTurn = {
   actor: string
   /** The kind of participant that the actor becomes if this turn makes the actor join. */
   kind: string
+  /** The kind of the author's own credential; null or omitted if another credential, or none, writes the turn. */
+  authorKind?: ParticipantKind | null
   role: string
   status: 'COMMITTED' | 'STREAMING'
   text: string
@@ -137,8 +140,8 @@ export type AppendRow = {
   outcome: AppendOutcome
   /**
    * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault, the id of the turn replied to or a
-   * ClaimFault; null for a limit and for 'unknown'. For a written turn, 'joined' if the turn made the actor join;
-   * otherwise null.
+   * ClaimFault; null for a limit and for 'unknown'. For a written turn, 'joined' if the turn made the actor join, and
+   * 'changed' if it changed the actor's kind as a participant, one entry before; otherwise null.
    */
   detail: string | null
   id: string

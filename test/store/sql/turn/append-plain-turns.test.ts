@@ -25,6 +25,8 @@ const turn = fc
   .record({
     // ann and bob are participants, cleo has left, dan was removed by another actor, and eve was never a participant.
     actor: fc.constantFrom('ann', 'ann', 'bob', 'bob', 'cleo', 'dan', 'eve'),
+    // Most are of the kind of the participant, HUMAN.
+    authorKind: fc.constantFrom('HUMAN' as const, 'HUMAN' as const, 'AGENT' as const, null, undefined),
     role: fc.constantFrom('USER', 'ASSISTANT', 'SYSTEM', 'TOOL'),
     text: fc.constantFrom('', 'hello @bob', 'the "launch" \\ of {x}, NULL', 'höher 🚀\n', '@ann and @nobody', '@carl'),
     tokens: fc.nat(50),
