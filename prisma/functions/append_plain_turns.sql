@@ -13,10 +13,10 @@
 -- p_rest   {parts, promptTokens, completionTokens, model, adapter, traceId, sources, pinned, metadata, createdAt,
 --          importedAt, mentions} as in append_turns, without null fields; null for none
 --
--- Writes the turns of a conversation only if it is not locked, every author is a present participant of the kind of its
--- credential, and no clientId has been used: then nothing can refuse them, and no participant changes. Each has a row. The turns of other conversations have none, and are not
--- written. In addition, a turn that wakes up nobody because of the loop guard (wake_up_participants) has a row
--- `stopped` with the seq of the entry that says so.
+-- Writes the turns of a conversation only if it is not locked, every author is a present participant of the kind of
+-- its credential, and no clientId has been used: then nothing can refuse them, and no participant changes. Each has
+-- a row. The turns of other conversations have none, and are not written. In addition, a turn that wakes up nobody
+-- because of the loop guard (wake_up_participants) has a row `stopped` with the seq of the entry that says so.
 --
 -- The plans are generic: planning the statements for each call takes longer than running them. A session keeps them
 -- while the tables grow, so they use indexes even if the tables are still small when it makes them.

@@ -2,14 +2,13 @@
 // trusted, never more trusted than its own credential permits.
 
 import { describe, expect, it } from 'vitest'
-import { createApiKey } from '../../src/domain/api-key/api-key.ts'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { getFactPage } from '../../src/domain/fact/fact.ts'
 import { recordFacts } from '../../src/domain/fact/record.ts'
 import { addParticipant, getParticipants, removeParticipant } from '../../src/domain/participant.ts'
 import { lessTrusted } from '../../src/domain/participant-kind.ts'
-import { RIGHTS, type Right } from '../../src/domain/principal.ts'
+import { type Right } from '../../src/domain/principal.ts'
 import { commitTurn, appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn } from '../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
@@ -231,16 +230,5 @@ describe.each(backends)('the kind of an author on $name', (backend) => {
     await write(credential(tenant, 'second', 'AGENT'), conversationId, 'back')
     expect(await kindsIn(tenant, conversationId)).toMatchObject({ second: 'AGENT' })
     expect((await entriesIn(tenant, conversationId)).slice(-2)).toEqual(['JOINED', 'APPENDED'])
-  })
-
-  it('is that of the issuing credential at most in an API key, unless that may act as other actors', async () => {
-    const { deps } = world
-    const tenant = world.tenant()
-    const key = { name: 'mine', actor: 'agent', kind: 'HUMAN' as const, rights: ['read' as const] }
-    const operator = credential(tenant, 'agent', 'AGENT', ['read', 'write', 'operate'])
-    await expect(createApiKey(deps, operator, key)).rejects.toMatchObject({ code: 'NOT_ALLOWED', right: 'act-as' })
-    expect((await createApiKey(deps, operator, { ...key, kind: 'AGENT' })).apiKey.kind).toBe('AGENT')
-    const trusted = credential(tenant, 'agent', 'AGENT', RIGHTS)
-    expect((await createApiKey(deps, trusted, { ...key, name: 'other' })).apiKey.kind).toBe('HUMAN')
   })
 })

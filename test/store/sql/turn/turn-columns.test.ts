@@ -2,6 +2,7 @@
 // name, fails here.
 
 import { describe, expect, it } from 'vitest'
+import { RIGHTS } from '../../../../src/domain/principal.ts'
 import { appendDelta, commitTurn } from '../../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
@@ -33,6 +34,21 @@ const parts: TurnInput['parts'] = [{ text: TEXT }, { reasoning: REASONING }]
 const WAYS = ['a plain append', 'a full append', 'a batch', 'a newer version', 'a streamed turn'] as const
 type Way = (typeof WAYS)[number]
 
+/** Returns the viewer ann of the tenant, who writes with a credential of her own. */
+const annOf = (tenant: string): Viewer => ({
+  tenant,
+  actor: 'ann',
+  principal: {
+    tenant,
+    actor: 'ann',
+    kind: 'AGENT',
+    rights: new Set(RIGHTS),
+    conversations: null,
+    credential: 'key:ann',
+    expiresAt: null,
+  },
+})
+
 /** A written turn. */
 type Written = {
   way: Way
@@ -60,6 +76,7 @@ const columnsOf = ({
   seq: aNumber,
   root_seq: aNumber,
   actor: 'ann',
+  author_kind: 'AGENT',
   role: 'ASSISTANT',
   status: 'COMMITTED',
   text: TEXT,
@@ -132,9 +149,9 @@ describe.each(backends)('on $name, every column is stored by', (backend) => {
 
   it.each(WAYS)('%s', async (way) => {
     const tenant = world.tenant()
-    const conversationId = await tenant.newConversation('ann', 'bob')
+    const conversationId = await tenant.newConversation({ actor: 'ann', kind: 'AGENT' }, 'bob')
     const { id: question } = await tenant.append(conversationId, 'bob', 'When?')
-    const result = await writes[way](tenant.as('ann'), conversationId, question)
+    const result = await writes[way](annOf(tenant.name), conversationId, question)
     const written = {
       way,
       tenant: tenant.name,
