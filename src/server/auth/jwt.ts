@@ -26,7 +26,17 @@ const RETRY_MS = 2_000
 /** Rights of a token without the claim for rights. */
 const DEFAULT_RIGHTS: readonly Right[] = ['read', 'write']
 
-const kinds = z.enum(['HUMAN', 'AGENT', 'TOOL'])
+/** 9999-12-31T23:59:59Z, the last second that every date format of the API can express, in s since 1970. */
+const LAST_SECOND = 253_402_300_799
+/** Maximum length of a token's id in the audit log. A longer one is replaced by a hash of the token. */
+const MAX_TOKEN_ID = 200
+
+const kinds = z
+  .string()
+  .transform((kind) => kind.toUpperCase())
+  .pipe(z.enum(['HUMAN', 'AGENT', 'TOOL']))
+const rightWords = z.union([z.string().transform((words) => words.split(/\s+/)), z.array(z.string())])
+const time = z.number().min(0).max(LAST_SECOND)
 
 /** The token is invalid or expired. The message names the reason. */
 export class InvalidToken extends Error {
@@ -93,32 +103,33 @@ const claimOf = (payload: JWTPayload, claim: string): unknown =>
 const refused = (claim: string) =>
   new InvalidToken(`The claim ${JSON.stringify(claim)} of the token is missing or not accepted.`)
 
-function parsed<T>(schema: z.ZodType<T>, value: unknown, claim: string): T {
-  const result = schema.safeParse(value)
+/**
+ * Returns the claim; `otherwise` if the token does not have it. A claim that is null is malformed: it must not get the
+ * rights or the tenant of a missing one.
+ * @throws InvalidToken if the claim is malformed, or missing without another value
+ */
+function parsed<T>(schema: z.ZodType<T>, payload: JWTPayload, claim: string, otherwise?: unknown): T {
+  const value = claimOf(payload, claim)
+  const result = schema.safeParse(value === undefined ? otherwise : value)
   if (!result.success) throw refused(claim)
   return result.data
-}
-
-/** Returns the known rights in the claim, which is a list, or a string with spaces between the rights. */
-function rightsIn(value: unknown): ReadonlySet<Right> {
-  if (value == null) return new Set(DEFAULT_RIGHTS)
-  const words: unknown[] = typeof value === 'string' ? value.split(/\s+/) : Array.isArray(value) ? value : []
-  return new Set(RIGHTS.filter((right) => words.includes(right)))
 }
 
 /** Returns the principal of the claims. @throws InvalidToken if a claim is missing or not accepted */
 function principalOfClaims(payload: JWTPayload, settings: JwtSettings, token: string): Principal {
   const { claims, tenant, clockToleranceSeconds } = settings
-  const kind = claimOf(payload, claims.kind)
-  const id = typeof payload.jti === 'string' && payload.jti.length <= 200 ? payload.jti : digest(token).slice(0, 16)
+  const expiry = parsed(time, payload, 'exp') + clockToleranceSeconds
+  for (const claim of ['nbf', 'iat']) parsed(time.optional(), payload, claim)
+  const id = parsed(z.string().optional(), payload, 'jti')
+  const words = parsed(rightWords, payload, claims.rights, DEFAULT_RIGHTS)
   return {
-    tenant: parsed(name, claimOf(payload, claims.tenant) ?? tenant, claims.tenant),
-    actor: parsed(name, claimOf(payload, claims.actor), claims.actor),
-    kind: kind == null ? 'HUMAN' : parsed(kinds, typeof kind === 'string' ? kind.toUpperCase() : kind, claims.kind),
-    rights: rightsIn(claimOf(payload, claims.rights)),
+    tenant: parsed(name, payload, claims.tenant, tenant),
+    actor: parsed(name, payload, claims.actor),
+    kind: parsed(kinds, payload, claims.kind, 'HUMAN'),
+    rights: new Set(RIGHTS.filter((right) => words.includes(right))),
     conversations: null,
-    credential: `jwt:${id}`,
-    expiresAt: new Date((payload.exp! + clockToleranceSeconds) * 1000),
+    credential: `jwt:${id === undefined || id.length > MAX_TOKEN_ID ? digest(token).slice(0, 16) : id}`,
+    expiresAt: new Date(Math.min(expiry, LAST_SECOND) * 1000),
   }
 }
 

@@ -57,6 +57,8 @@ describe.each(backends)('a server with AUTH_MODE=jwt and a secret on $name', (ba
     'a token without actor': () => signWithSecret(claimsOf('acme', { sub: undefined })),
     'a token with an actor that is too long': () => signWithSecret(claimsOf('acme', { sub: 'x'.repeat(201) })),
     'a token with a tenant that is no text': () => signWithSecret(claimsOf('acme', { tenant: { $ne: '' } })),
+    'a token whose rights are no list of texts': () => signWithSecret(claimsOf('acme', { rights: { read: true } })),
+    'a token that expires beyond any date': () => signWithSecret(claimsOf('acme', { exp: 1e20 })),
     'a token with an unknown kind': () => signWithSecret(claimsOf('acme', { kind: 'GOD' })),
     'an API key that does not exist': () =>
       `colloquy_${newId('key').slice(4)}_${randomBytes(32).toString('base64url')}`,

@@ -49,11 +49,38 @@ describe('the principal of a token', () => {
   })
 
   it.each([
-    ['rights that are no text', { rights: { read: true } }, new Set()],
     ['an empty list of rights', { rights: [] }, new Set()],
-    ['rights as a list', { rights: ['operate', 7, 'root'] }, new Set(['operate'])],
+    ['an empty text of rights', { rights: '' }, new Set()],
+    ['rights as a list', { rights: ['operate', 'root'] }, new Set(['operate'])],
+    ['rights as words', { rights: ' operate  root ' }, new Set(['operate'])],
   ])('with %s has only the known rights', async (_, claims, rights) => {
     expect((await verifierOf()(await signWithSecret(claimsOf('acme', claims)))).rights).toEqual(rights)
+  })
+
+  const LAST = 253_402_300_799
+  it.each<[claim: string, values: unknown[]]>([
+    ['rights', [null, 7, true, { read: true }, [7], ['read', null], [['read']]]],
+    ['kind', [null, 7, '', 'GOD', ['HUMAN'], { toUpperCase: 'HUMAN' }]],
+    ['sub', [null, 7, '', ['ada'], { $ne: '' }, 'x'.repeat(201), 'a\u0000b']],
+    ['tenant', [null, 7, '', ['acme'], { $ne: '' }, 'x'.repeat(201)]],
+    ['exp', [null, '9999999999', true, [LAST], 1e20, LAST + 1, -1e20, -1]],
+    ['nbf', [null, '0', true, -1, -1e20, LAST + 1]],
+    ['iat', [null, '0', true, -1, -1e20, LAST + 1, 1e20]],
+    ['jti', [null, 7, ['one'], {}]],
+  ])('is not read from a token with a malformed claim %s', async (claim, values) => {
+    for (const value of values) {
+      const token = await signWithSecret(claimsOf('acme', { [claim]: value }))
+      const verified = verifierOf({ JWT_TENANT: 'acme' })(token)
+      await expect(verified, JSON.stringify(value)).rejects.toThrow(InvalidToken)
+      await expect(verified, JSON.stringify(value)).rejects.toThrow(
+        `The claim "${claim}" of the token is missing or not`,
+      )
+    }
+  })
+
+  it('expires at the last second of the year 9999 at the latest', async () => {
+    const token = await signWithSecret(claimsOf('acme', { exp: LAST, iat: 0, nbf: 0.5 }))
+    expect((await verifierOf({ JWT_CLOCK_TOLERANCE_SECONDS: '0' })(token)).expiresAt).toEqual(new Date(LAST * 1000))
   })
 
   it('takes no claim from the prototype of an object', async () => {
