@@ -43,30 +43,45 @@ export const JSON_BYTES = 64 * 1024
 /** Maximum nesting depth of JSON. Limited because databases and clients process JSON recursively. */
 export const JSON_DEPTH = 64
 
-function depthOf(printed: string): number {
-  let depth = 0
-  let deepest = 0
-  for (const [bracket] of printed.replace(/"(?:[^"\\]+|\\.)*"/g, '').matchAll(/[[\]{}]/g)) {
-    depth += bracket === '[' || bracket === '{' ? 1 : -1
-    deepest = Math.max(deepest, depth)
+/** The problem of JSON that is nested more than JSON_DEPTH levels deep. */
+export const TOO_DEEP = `must be nested at most ${JSON_DEPTH} levels deep`
+
+/** Adds the value to `found` if it is an object or a list. */
+function addObject(value: unknown, found: object[]): void {
+  if (typeof value !== 'object' || value === null) return
+  const json: unknown = 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value
+  if (typeof json === 'object' && json !== null) found.push(json)
+}
+
+/**
+ * Whether the value is nested more than JSON_DEPTH levels deep. Reads one level after the other, because a function that
+ * calls itself for each level would exceed the call stack. A value that contains itself counts as nested too deeply.
+ */
+export function isTooDeep(value: unknown): boolean {
+  let level: object[] = []
+  addObject(value, level)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > JSON_DEPTH) return true
+    const next: object[] = []
+    for (const each of level) for (const inner of Object.values(each)) addObject(inner, next)
+    level = next
   }
-  return deepest
+  return false
 }
 
 /** A JSON value that Postgres can store, nested at most JSON_DEPTH levels deep. */
 export const json = z.unknown().superRefine((value, context) => {
+  const fail = (message: string) => context.addIssue({ code: 'custom', message })
   let printed: string
   try {
+    if (isTooDeep(value)) return fail(TOO_DEEP)
     printed = JSON.stringify(value) ?? 'null'
   } catch {
-    return context.addIssue({ code: 'custom', message: 'must be JSON' })
+    return fail('must be JSON')
   }
   // JSON.stringify escapes U+0000 and unpaired surrogates. An escape has an odd number of backslashes before `u`.
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
-    context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
-  }
-  if (depthOf(printed) > JSON_DEPTH) {
-    context.addIssue({ code: 'custom', message: `must be nested at most ${JSON_DEPTH} levels deep` })
+    fail('must not contain U+0000 or half of a surrogate pair')
   }
 })
 

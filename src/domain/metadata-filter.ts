@@ -85,6 +85,8 @@ export const metadataFilter = z
   .max(METADATA_CONDITIONS, `must have at most ${METADATA_CONDITIONS} conditions`)
   .refine((conditions) => Buffer.byteLength(JSON.stringify(conditions)) <= METADATA_FILTER_BYTES, {
     message: `must be at most ${METADATA_FILTER_BYTES} bytes of JSON`,
+    // Other problems may keep JSON.stringify from serialising the conditions.
+    when: ({ issues }) => issues.length === 0,
   })
   .transform((conditions): MetadataConditions | null =>
     conditions.length === 0

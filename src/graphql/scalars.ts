@@ -1,6 +1,7 @@
 // The custom scalars: DateTime, BigInt and JSON.
 
 import { GraphQLError } from 'graphql'
+import { JSON_DEPTH } from '../domain/input.ts'
 import { builder } from './builder.ts'
 
 const ISO = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i
@@ -40,7 +41,7 @@ builder.scalarType('BigInt', {
 
 // The default parseLiteral of graphql-js calls parseValue, and substitutes variables inside the literal.
 builder.scalarType('JSON', {
-  description: 'Any JSON value. As a literal, it may contain variables.',
+  description: `Any JSON value; in inputs nested at most ${JSON_DEPTH} levels deep. As a literal, it may contain variables.`,
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   serialize: (value) => value,
   parseValue: (value) => value as Record<string, unknown>,

@@ -122,7 +122,11 @@ export function rendering(
   limits: OperationLimits,
 ): Rendering {
   const error = costError(args, limits)
-  const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.selecting.has(name))
+  // Clients may send variables that the operation does not declare. They may contain anything, and have no effect.
+  const declared = shared.operation.variableDefinitions?.map(({ variable }) => variable.name.value) ?? []
+  const variables = declared
+    .filter((name) => !shared.selecting.has(name))
+    .map((name) => [name, args.variableValues?.[name]])
   const masked = (result: ExecutionResult) => (result.errors ? { ...result, errors: result.errors.map(mask) } : result)
   return {
     key: `${shared.key} ${JSON.stringify(variables)}`,

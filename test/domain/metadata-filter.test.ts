@@ -224,6 +224,11 @@ describe.each(backends)('a filter by metadata on $name', (backend) => {
       [{ value: { equals: JSON.parse('['.repeat(65) + ']'.repeat(65)) } }],
       /nested at most 64 levels deep/,
     ],
+    [
+      'a value deeper than the stack',
+      [{ value: { in: [1, JSON.parse('['.repeat(50_000) + ']'.repeat(50_000))] } }],
+      /^metadata\.0\.value\.in\.1: must be nested at most 64 levels deep$/,
+    ],
     ['an object in place of the list', { plan: 'pro' }, /^metadata: /],
   ])('with %s is invalid', async (_, metadata, message) => {
     const error = await found(world.tenant(), metadata as MetadataFilter).catch((reason: unknown) => reason)

@@ -7,6 +7,7 @@ import type { AgentSettings } from '../agent-settings.ts'
 import { notParticipant } from '../authorize.ts'
 import type { Conversation } from '../conversation.ts'
 import { id, name } from '../input.ts'
+import { turnInput } from '../turn/turn-input.ts'
 import type { Viewer } from '../view.ts'
 import type { RunDeps } from './deps.ts'
 import { optionFields, type RunOptions } from './options.ts'
@@ -14,7 +15,7 @@ import { optionFields, type RunOptions } from './options.ts'
 export const runTurnInput = z.object({
   conversationId: id('conversation'),
   actor: name.nullish(),
-  turns: z.array(z.record(z.string(), z.unknown())).nullish(),
+  turns: z.array(turnInput).nullish(),
   replyTo: id('turn').nullish(),
   provider: name.nullish(),
   model: name.nullish(),

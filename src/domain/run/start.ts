@@ -81,7 +81,7 @@ type Answered = Pick<Turn, 'id' | 'audience'>
 
 /** Returns the turns to append. A turn without a clientId gets one that is derived from the clientId of the run. */
 const turnsOf = ({ turns, clientId }: ParsedRunTurn): AppendTurnsInput['turns'] =>
-  ((turns ?? []) as AppendTurnsInput['turns']).map((turn, index) =>
+  (turns ?? []).map((turn, index) =>
     clientId == null || turn.clientId != null ? turn : { ...turn, clientId: `run:${clientId}:${index}` },
   )
 

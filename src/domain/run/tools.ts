@@ -3,7 +3,7 @@
 
 import type { ProviderToolCall, ProviderToolDefinition } from '../../providers/ports/provider-adapter.ts'
 import type { Log } from '../platform.ts'
-import { storable } from '../input.ts'
+import { isTooDeep, storable, TOO_DEEP } from '../input.ts'
 import { APPROVAL_SECONDS, type ToolDefinition } from '../tool-definition.ts'
 import { problemOf } from './arguments.ts'
 
@@ -138,6 +138,7 @@ export async function executeTool(
   stopped.catch(() => {})
   try {
     const result = (await Promise.race([execute(args, { ...context, signal }), stopped])) ?? null
+    if (isTooDeep(result)) return failed(`The result of the tool ${TOO_DEEP}.`)
     const printed = JSON.stringify(result)
     if (printed === undefined || storable(printed) !== null || /\\u(?:0000|d[89a-f]..)/i.test(printed)) {
       return failed('The result of the tool is not JSON that can be stored.')

@@ -2,13 +2,16 @@
 // many repeated fields takes quadratic time. Pure; the result is cached per document.
 
 import {
+  BREAK,
+  GraphQLError,
   Kind,
+  visit,
   type DirectiveNode,
   type DocumentNode,
   type FragmentDefinitionNode,
-  type GraphQLError,
   type SelectionSetNode,
 } from 'graphql'
+import { JSON_DEPTH, TOO_DEEP } from '../../domain/input.ts'
 import { directiveRepeated, introspectionDisabled, tooCostly, type OperationLimits } from './limits.ts'
 
 /** The counts of a document, one for each limit of the same name, and its first introspection field. */
@@ -22,7 +25,15 @@ export type DocumentShape = {
   introspection: string | null
   /** The first directive that is repeated at one location; null if there is none. */
   repeatedDirective: string | null
+  /** Whether a literal is nested more than LITERAL_DEPTH levels deep. */
+  hasDeepLiteral: boolean
 }
+
+/**
+ * Maximum nesting depth of a literal. The input objects around a JSON value have fewer levels than the 16 that are
+ * added here, so this limit rejects no literal that the limit of JSON accepts.
+ */
+const LITERAL_DEPTH = JSON_DEPTH + 16
 
 type Extent = { depth: number; fields: number }
 
@@ -35,6 +46,23 @@ export function shapeOf(document: DocumentNode): DocumentShape {
   return shape
 }
 
+/** Whether a literal is too deep for functions that call themselves for each level, such as those of graphql-js. */
+function hasDeepLiteral(document: DocumentNode): boolean {
+  let depth = 0
+  let found = false
+  const level = {
+    enter() {
+      depth += 1
+      if (depth <= LITERAL_DEPTH) return
+      found = true
+      return BREAK
+    },
+    leave: () => void (depth -= 1),
+  }
+  visit(document, { ListValue: level, ObjectValue: level })
+  return found
+}
+
 function computeShape(document: DocumentNode): DocumentShape {
   const shape: DocumentShape = {
     depth: 0,
@@ -44,6 +72,7 @@ function computeShape(document: DocumentNode): DocumentShape {
     repeats: 0,
     introspection: null,
     repeatedDirective: null,
+    hasDeepLiteral: hasDeepLiteral(document),
   }
   const countDirectives = (directives: readonly DirectiveNode[] = []) => {
     shape.directives += directives.length
@@ -109,6 +138,11 @@ function computeShape(document: DocumentNode): DocumentShape {
   return shape
 }
 
+const literalTooDeep = () =>
+  new GraphQLError(`A literal of the document is too deep: JSON ${TOO_DEEP}.`, {
+    extensions: { code: 'INVALID_INPUT', issues: [{ path: [], message: TOO_DEEP }] },
+  })
+
 const LIMITS = ['depth', 'fields', 'aliases', 'directives', 'repeats'] as const
 
 /** Returns the error of a document that exceeds a limit, or uses introspection that is disabled; otherwise null. */
@@ -118,6 +152,7 @@ export function documentError(document: DocumentNode, limits: OperationLimits): 
   for (const limit of LIMITS) {
     if (shape[limit] > limits[limit]) return tooCostly(limit, limits[limit], shape[limit])
   }
+  if (shape.hasDeepLiteral) return literalTooDeep()
   if (shape.repeatedDirective !== null) return directiveRepeated(shape.repeatedDirective)
   return null
 }

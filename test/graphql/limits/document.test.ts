@@ -90,4 +90,23 @@ describe('documentError', () => {
     expect(errorOf('query @x @x { a }')).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' })
     expect(errorOf('{ a @x @y b @x }')).toBeUndefined()
   })
+  it('rejects literals deeper than JSON may be in input objects, wherever they are', () => {
+    const lists = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+    const objects = (depth: number) => `${'{ a: '.repeat(depth)}1${'}'.repeat(depth)}`
+    for (const nested of [lists, objects]) {
+      for (const text of [
+        (depth: number) => `{ a(b: ${nested(depth)}) }`,
+        (depth: number) => `query ($b: JSON = ${nested(depth)}) { a(b: $b) }`,
+        (depth: number) => `{ a { ...F } } fragment F on T { b @x(c: ${nested(depth)}) }`,
+      ]) {
+        expect(errorOf(text(80))).toBeUndefined()
+        for (const depth of [81, 500]) {
+          expect(errorOf(text(depth))).toEqual({
+            code: 'INVALID_INPUT',
+            issues: [{ path: [], message: 'must be nested at most 64 levels deep' }],
+          })
+        }
+      }
+    }
+  })
 })
