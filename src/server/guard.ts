@@ -3,7 +3,7 @@
 // server without a CORS preflight (CSRF). The first two rules also apply to WebSocket upgrades.
 
 import { isIP } from 'node:net'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { ACTOR, TENANT } from './auth/names.ts'
 import type { Refusal } from './refuse.ts'
 
@@ -14,6 +14,21 @@ type GuardConfig = { host: string; allowedOrigins: readonly string[] }
  * request; null if no setting accepts it.
  */
 export type OriginRefusal = Refusal & { origin: string | null }
+
+/**
+ * Returns the refusal of a request with several Host headers, or of an HTTP/1.1 request without one (RFC 9112 §3.2);
+ * null for other requests. Node keeps the first of several Host headers, and a proxy may have used another one.
+ */
+export function hostRefusal({ rawHeaders, httpVersion }: IncomingMessage): Refusal | null {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return null
+  const message = `The request has ${hosts === 0 ? 'no Host header' : `${hosts} Host headers`}. Send exactly one.`
+  return { status: 400, code: 'BAD_REQUEST', message }
+}
 
 /** Returns the host name of a Host header, without port and brackets; null if there is none. */
 function hostName(header: string | undefined): string | null {

@@ -14,7 +14,7 @@ import { namesOfRequest } from './auth/names.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createEventStreams } from './event-stream.ts'
 import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
-import { createRefusalLog, forgeryRefusal, originRefusal, type OriginRefusal } from './guard.ts'
+import { createRefusalLog, forgeryRefusal, hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
 import { asksForStream, mediaRefusal } from './media-types.ts'
@@ -94,6 +94,8 @@ function allowReading({ headers: { origin } }: IncomingMessage, response: Server
 /** Answers one request. Rejects with any unexpected error, which the caller masks. */
 async function handle(services: Services, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { config, health, bodies } = services
+  const malformed = hostRefusal(request)
+  if (malformed) return refuse(response, malformed)
   const target = targetOf(request.url)
   if (!target || (target.path === '*' && request.method !== 'OPTIONS')) {
     return refuse(response, { status: 400, code: 'BAD_REQUEST', message: 'The target of the request is not a URL.' })
@@ -174,6 +176,8 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: HEADERS_TIMEOUT_MS + config.bodyTimeoutMs,
       connectionsCheckingInterval: CHECK_MS,
+      // hostRefusal answers a request without Host, with an error in the format of GraphQL.
+      requireHostHeader: false,
     },
     (request, response) => {
       handle(services, request, response).catch(fail(response))

@@ -1,4 +1,4 @@
-// The methods and media types that /graphql accepts, and whether a client asks for an event stream.
+// The methods, media types and content encodings that /graphql accepts, and whether a client asks for an event stream.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Refusal } from './refuse.ts'
@@ -68,7 +68,13 @@ const mediaTypeOf = (type = '') => type.split(';', 1)[0]!.trim().toLowerCase()
 export const isJson = (headers: IncomingHttpHeaders) =>
   ['application/json', 'application/graphql+json'].includes(mediaTypeOf(headers['content-type']))
 
-/** Returns the refusal of a request whose method or media types are not supported; null for other requests. */
+/** Whether the Content-Encoding says that the body is not encoded. */
+const isIdentity = (encoding = '') => encoding.split(',').every((each) => /^\s*(identity)?\s*$/i.test(each))
+
+/**
+ * Returns the refusal of a request whose method, media types or content encoding are not supported; null for other
+ * requests.
+ */
 export function mediaRefusal(method: string | undefined, headers: IncomingHttpHeaders): Refusal | null {
   if (method === 'OPTIONS') return null
   if (method !== 'GET' && method !== 'POST') {
@@ -79,6 +85,11 @@ export function mediaRefusal(method: string | undefined, headers: IncomingHttpHe
   if (method === 'POST' && !BODY_TYPES.has(type)) {
     const message = `The media type ${JSON.stringify(type)} is not supported. Send the operation as application/json.`
     return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
+  }
+  const encoding = headers['content-encoding']
+  if (!isIdentity(encoding)) {
+    const message = `The content encoding ${JSON.stringify(encoding)} is not supported. Send the body without encoding.`
+    return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message, acceptEncoding: 'identity' }
   }
   if (acceptedTypes(headers.accept).length > 0) return null
   const message =

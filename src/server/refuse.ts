@@ -14,6 +14,8 @@ export type Refusal = {
   retryAfter?: number
   /** Accepted methods, for status 405. */
   allow?: string
+  /** Accepted content encodings of the body, for status 415 because of Content-Encoding. */
+  acceptEncoding?: string
   /** The header WWW-Authenticate, for status 401. */
   challenge?: string
   /** The problems with the name of a tenant or an actor, for the code INVALID_INPUT. */
@@ -37,7 +39,7 @@ export const OVERLOADED: Refusal = {
  * Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be
  * unread.
  */
-function responseOf({ code, message, retryAfter, allow, challenge, issues }: Refusal) {
+function responseOf({ code, message, retryAfter, allow, acceptEncoding, challenge, issues }: Refusal) {
   refused(code)
   const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })
   const headers = {
@@ -46,6 +48,7 @@ function responseOf({ code, message, retryAfter, allow, challenge, issues }: Ref
     connection: 'close',
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
     ...(allow === undefined ? {} : { allow }),
+    ...(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }),
     ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
   }
   return { body, headers }

@@ -14,7 +14,7 @@ import type { Authenticator, Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders, tokenOfParameters } from './auth/bearer.ts'
 import { lowerCaseKeys, namesOfConnection } from './auth/names.ts'
 import { OTHER_PRINCIPAL } from './auth/refusals.ts'
-import { originRefusal, type OriginRefusal } from './guard.ts'
+import { hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { prepareOperation, type OperationServices, type Outcome } from './operation.ts'
 import type { Acceptance, Operation } from './protocol.ts'
 import { BUSY, OVERLOADED, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './refuse.ts'
@@ -47,6 +47,8 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
 
   function refusalOf(request: IncomingMessage): Refusal | null {
     if (draining) return { ...BUSY, message: 'The server is stopping. Connect again.' }
+    const malformed = hostRefusal(request)
+    if (malformed) return malformed
     const target = targetOf(request.url)
     if (target?.path !== '/graphql') return UNKNOWN_PATH
     const headers = target.host === null ? request.headers : { ...request.headers, host: target.host }

@@ -146,6 +146,54 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
     expect((await get('ftp://localhost/health')).status).toBe(400)
   })
 
+  const CONNECTING =
+    'Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+    + 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n'
+  test.each([
+    ['a query', 'GET /graphql?query=%7B__typename%7D', 'x-actor: ada\r\n'],
+    ['a mutation', 'POST /graphql', 'Content-Type: application/json\r\nContent-Length: 2\r\n'],
+    ['a health check', 'GET /health', ''],
+    ['an absolute target', 'GET http://localhost/health', ''],
+    ['a WebSocket', 'GET /graphql', CONNECTING],
+  ])('%s with two Host headers, or without one in HTTP/1.1, is rejected', async (_, line, headers) => {
+    const codeOf = ({ status, body }: Answer) => [status, JSON.parse(body).errors[0].extensions.code]
+    const request = (hosts: string) => send(server.url, `${line} HTTP/1.1\r\n${hosts}${headers}\r\n`)
+    for (const hosts of ['', 'Host: localhost\r\nHost: localhost\r\n', 'Host: localhost\r\nhOST: evil.example\r\n']) {
+      expect(codeOf(await request(hosts)), hosts).toEqual([400, 'BAD_REQUEST'])
+    }
+    expect((await request('')).body).toContain('The request has no Host header. Send exactly one.')
+  })
+
+  test('a request of HTTP/1.0 needs no Host header for a health check', async () => {
+    expect((await send(server.url, 'GET /health HTTP/1.0\r\n\r\n')).status).toBe(200)
+  })
+
+  test.each(['gzip', 'br', 'identity, gzip', 'x-unknown'])(
+    'a body with the content encoding %s is rejected, with the accepted encoding',
+    async (encoding) => {
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+      for (const accept of ['application/json', 'text/event-stream']) {
+        const options = { method: 'POST', headers: { ...headers, accept }, body: '{"query":"{ __typename }"}' }
+        const response = await fetch(`${server.url}/graphql`, options)
+        expect(response.status).toBe(415)
+        expect(response.headers.get('accept-encoding')).toBe('identity')
+        expect(await response.json()).toEqual({
+          errors: [
+            {
+              message: expect.stringContaining(`"${encoding}" is not`),
+              extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' },
+            },
+          ],
+        })
+      }
+    },
+  )
+
+  test('a body with the content encoding identity is accepted', async () => {
+    const { status } = await server.post({ query: '{ __typename }' }, { 'content-encoding': 'Identity' })
+    expect(status).toBe(200)
+  })
+
   test('every other path answers 404 in the format of GraphQL errors', async () => {
     for (const path of ['/elsewhere', '/index.html', '/graphql/x', '//graphql']) {
       const response = await fetch(`${server.url}${path}`)
