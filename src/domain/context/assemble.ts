@@ -26,8 +26,9 @@ import { chooseInstructions, chooseKept, chooseTurns } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import { matchCalls, type Perspective, type ContextTurn } from './perspective.ts'
 import { summaryMessage, type RecalledTurn, type QuotedFact, type QuotedProfile } from './quote.ts'
-import { ALREADY_INCLUDED, fitRecalled } from './recalled.ts'
+import { fitRecalled } from './recalled.ts'
 import { fitFacts, fitProfiles } from './fit-quotes.ts'
+import { needsOpening, toContext } from './to-context.ts'
 import {
   idsOf,
   omittedItem,
@@ -253,48 +254,4 @@ async function fitSummaries(
 function newestAddressed(turns: readonly Message[]): AddressedTurn | null {
   const last = turns.findLast(({ role, parts }) => role === 'USER' && contentOf(parts).trim() !== '')
   return last ? { id: last.sourceIds[0]!, text: contentOf(last.parts) } : null
-}
-
-/** Whether Anthropic's rendering inserts a user message before the messages. */
-const needsOpening = (messages: readonly Message[]) =>
-  messages.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
-
-function toContext(
-  tokenBudget: number,
-  { prefix, recalled, newest }: Record<'prefix' | 'recalled' | 'newest', MeasuredMessage[]>,
-  opening: Size,
-  omitted: ContextItem[],
-): Context {
-  const measured = [...prefix, ...recalled, ...newest]
-  const messages = measured.map(({ kind, role, name, labelled, parts, position, sourceIds, reason, size }) => ({
-    kind,
-    role,
-    name,
-    labelled,
-    parts,
-    position,
-    sourceIds,
-    reason,
-    content: contentOf(parts),
-    tokenCount: tokensOf(size),
-  }))
-  const total = (some: readonly MeasuredMessage[]) =>
-    tokensOf(plus(sizesOf(some), needsOpening(measured) ? opening : NOTHING))
-  return {
-    messages,
-    tokenBudget,
-    tokenCount: total(measured),
-    truncated: omitted.some(({ reason }) => reason !== ALREADY_INCLUDED),
-    items: [
-      ...messages.map(({ kind, sourceIds, tokenCount, reason }) => ({
-        kind,
-        sourceIds,
-        tokenCount,
-        included: true,
-        reason,
-      })),
-      ...omitted,
-    ],
-    stablePrefixTokens: total(recalled.length > 0 ? prefix : measured),
-  }
 }

@@ -1,0 +1,51 @@
+// Lists the messages of an assembled context and its manifest, and counts their tokens.
+
+import { NOTHING, plus, tokensOf, type Size } from './budget.ts'
+import { sizesOf, type MeasuredMessage } from './measure.ts'
+import { contentOf, type Context, type ContextItem, type Message } from './message.ts'
+import { ALREADY_INCLUDED } from './recalled.ts'
+
+/** Whether Anthropic's rendering inserts a user message before the messages. */
+export const needsOpening = (messages: readonly Message[]) =>
+  messages.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
+
+/** Returns the context of the measured messages. @param opening the size of the user message that may be inserted first */
+export function toContext(
+  tokenBudget: number,
+  { prefix, recalled, newest }: Record<'prefix' | 'recalled' | 'newest', MeasuredMessage[]>,
+  opening: Size,
+  omitted: ContextItem[],
+): Context {
+  const measured = [...prefix, ...recalled, ...newest]
+  const messages = measured.map(({ kind, role, name, labelled, parts, position, sourceIds, reason, size }) => ({
+    kind,
+    role,
+    name,
+    labelled,
+    parts,
+    position,
+    sourceIds,
+    reason,
+    content: contentOf(parts),
+    tokenCount: tokensOf(size),
+  }))
+  const total = (some: readonly MeasuredMessage[]) =>
+    tokensOf(plus(sizesOf(some), needsOpening(measured) ? opening : NOTHING))
+  return {
+    messages,
+    tokenBudget,
+    tokenCount: total(measured),
+    truncated: omitted.some(({ reason }) => reason !== ALREADY_INCLUDED),
+    items: [
+      ...messages.map(({ kind, sourceIds, tokenCount, reason }) => ({
+        kind,
+        sourceIds,
+        tokenCount,
+        included: true,
+        reason,
+      })),
+      ...omitted,
+    ],
+    stablePrefixTokens: total(recalled.length > 0 ? prefix : measured),
+  }
+}
