@@ -132,9 +132,9 @@ export class StreamClosed extends DomainError {
 export class BudgetTooSmall extends DomainError {
   readonly code = 'BUDGET_TOO_SMALL'
   readonly required: number
-  constructor(budget: number, required: number) {
+  constructor(budget: number, required: number, what = 'the system prompt and the newest turn') {
     super(
-      `The system prompt and the newest turn take ${required} tokens; the budget is ${budget}. `
+      `${what[0]!.toUpperCase()}${what.slice(1)} take ${required} tokens; the budget is ${budget}. `
         + `Pass at least ${required}.`,
     )
     this.required = required

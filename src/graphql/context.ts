@@ -1,32 +1,21 @@
-// Contexts (the messages to send to a model): the types, and the query that builds a context.
+// The query that builds a context (the messages to send to a model), and its input.
 
-import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../domain/context/budget.ts'
+import { DEFAULT_SHARES } from '../domain/context/budget.ts'
 import { buildContext, coveringJournal } from '../domain/context/build.ts'
-import type {
-  Context as Built,
-  ContextItem as Item,
-  ContextMessage as Message,
-  ItemKind,
-} from '../domain/context/message.ts'
 import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/options.ts'
 import { MAX_FACTS, MAX_PROFILES } from '../domain/context/profiles-and-facts.ts'
-import { render } from '../domain/context/render.ts'
 import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
-import { yieldToEventLoop } from '../yield.ts'
 import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
-import { ContentPart } from './content.ts'
+import { Context } from './context-object.ts'
 import { RecallScopeEnum } from './recall.ts'
 import { readOnReplica } from './request.ts'
 import { orErrors } from './result.ts'
-import { RoleEnum } from './turn.ts'
 
 /** Maximum `tokenBudget` of a context that is built without waiting for other contexts of the tenant. */
 const UNGATED_TOKENS = 100_000
-/** Maximum number of messages that are rendered without first yielding to the event loop. */
-const RENDERED_AT_ONCE = 500
 
 const RECENT_TURNS = MAX_RECENT_TURNS.toLocaleString('en-US')
 
@@ -43,156 +32,6 @@ export const ContextStrategyEnum = builder.enumType('ContextStrategy', {
     },
     HYBRID: { description: 'Like SUMMARIZATION, but pinned turns of any age stay verbatim.' },
   } as const,
-})
-
-const MessageFormatEnum = builder.enumType('MessageFormat', {
-  description: 'The provider or library whose message format is used.',
-  values: {
-    OPENAI: { description: "The `messages` of OpenAI's chat completions API, and of servers compatible with it." },
-    ANTHROPIC: {
-      description:
-        "`{system, messages}` of Anthropic's Messages API. Roles alternate; a message that joins the turns of several "
-        + 'participants names each of them.',
-    },
-    AI_SDK: {
-      description:
-        "`{system, messages}` of Vercel's AI SDK: the system prompt and instructions as one string, absent if there are "
-        + 'none, and `ModelMessage`s.',
-    },
-    UI_MESSAGES: {
-      description:
-        "The `UIMessage`s of Vercel's AI SDK, for `useChat`: one for each turn, with its id. A tool result is in the part "
-        + 'of its call; a call without a result is `input-available`. The text does not contain the name of the speaker: '
-        + '`metadata` has `name`, and `kind`, the section of the context. Token counts exclude `id` and `metadata`.',
-    },
-  } as const,
-})
-
-const KINDS = {
-  SYSTEM_PROMPT: { description: "The conversation's system prompt." },
-  PROFILE: { description: 'Profiles of the people in the conversation, quoted in one message.' },
-  FACT: { description: 'Facts from the conversation and about its people, quoted in one message.' },
-  SUMMARY: { description: 'A summary of old turns, quoted in its own message.' },
-  PINNED: { description: 'Instructions and pinned turns, included regardless of age if they fit.' },
-  RECENT: { description: 'Recent turns verbatim, including the newest turn.' },
-  RECALLED: { description: 'Turns relevant to the query, quoted in one message.' },
-} as const satisfies Record<ItemKind, object>
-
-const ContextItemKindEnum = builder.enumType('ContextItemKind', {
-  description: 'Sections of a context. Their order is fixed; see `Context.messages`.',
-  values: KINDS,
-})
-
-const ContextMessage = builder
-  .objectRef<Message>('ContextMessage')
-  .implement({
-    description: "A message to a model, independent of any provider's format.",
-    fields: (t) => ({
-      role: t.field({
-        type: RoleEnum,
-        description: 'The message role sent to the model: ASSISTANT for the participant given as `as`.',
-        resolve: ({ role }) => role,
-      }),
-      name: t.exposeString('name', {
-        nullable: true,
-        description:
-          'Name of the author: the display name or otherwise the actor, made distinct if two are equal. '
-          + '`profile`, `facts`, `summary` or `recall` for quoted sections. Null for SYSTEM messages, and '
-          + 'for messages of the participant given as `as`.',
-      }),
-      content: t.exposeString('content', {
-        description: 'The text parts, joined. Excludes tool calls and tool results.',
-      }),
-      parts: t.field({
-        type: [ContentPart],
-        description: 'All parts, in order. With `as`, tool calls by others, and their results, are text.',
-        resolve: ({ parts }) => parts,
-      }),
-      tokenCount: t.exposeInt('tokenCount', {
-        description: 'Token count of the message in the format that needs the most tokens for it, formatting included.',
-      }),
-      sourceIds: t.field({
-        type: ['ID'],
-        description:
-          'Ids of the turns, facts or summary from which the message was made; user ids for profiles. '
-          + "Empty for the conversation's system prompt.",
-        resolve: ({ sourceIds }) => sourceIds,
-      }),
-    }),
-  })
-
-const ContextItem = builder
-  .objectRef<Item>('ContextItem')
-  .implement({
-    description: 'An item of the manifest: a message of the context, or a group of omitted sources.',
-    fields: (t) => ({
-      kind: t.field({
-        type: ContextItemKindEnum,
-        description: 'Section to which the item belongs.',
-        resolve: ({ kind }) => kind,
-      }),
-      sourceIds: t.field({
-        type: ['ID'],
-        description:
-          'Ids of the turns, facts or summaries of this item; user ids for profiles. Omitted sources that '
-          + 'were not read have no id here; `reason` mentions them.',
-        resolve: ({ sourceIds }) => sourceIds,
-      }),
-      tokenCount: t.exposeInt('tokenCount', { description: 'Token count of the item, included or left out.' }),
-      included: t.exposeBoolean('included', { description: 'Whether the item is in the context.' }),
-      reason: t.exposeString('reason', { description: 'Reason why it is included or left out, for people.' }),
-    }),
-  })
-
-const Context = builder.objectRef<Built>('Context').implement({
-  description: 'Messages for a model within a token budget, and a manifest of included and omitted items.',
-  fields: (t) => ({
-    messages: t.field({
-      type: [ContextMessage],
-      description:
-        "The messages, in the order of the sections: the conversation's system prompt, profiles, facts, "
-        + 'summaries, instructions and pinned turns, recent turns, recalled turns, the newest turn.',
-      resolve: ({ messages }) => messages,
-    }),
-    rendered: t.field({
-      type: 'JSON',
-      description:
-        'The messages in the format of a provider or library. Each tool result follows its call. A call without a '
-        + 'result gets a result that says so, except in UI_MESSAGES.',
-      args: {
-        format: t.arg({
-          type: MessageFormatEnum,
-          defaultValue: 'OPENAI',
-          description: 'Format of the provider or library that receives the messages. Defaults to OPENAI.',
-        }),
-      },
-      resolve({ messages }, { format }) {
-        const rendered = () => render(messages, format ?? 'OPENAI')
-        return messages.length > RENDERED_AT_ONCE ? yieldToEventLoop().then(rendered) : rendered()
-      },
-    }),
-    tokenCount: t.exposeInt('tokenCount', {
-      description:
-        'Token count of the messages in the format that needs the most tokens: the tokens of the JSON that '
-        + `is sent, and ${TOKENS_PER_MESSAGE} tokens for each message. Never above \`tokenBudget\`.`,
-    }),
-    tokenBudget: t.exposeInt('tokenBudget', { description: 'The budget given in the input, in tokens.' }),
-    truncated: t.exposeBoolean('truncated', {
-      description:
-        'Whether any requested source in view is neither included nor covered by an included summary. '
-        + '`items` has the sources and the reasons.',
-    }),
-    items: t.field({
-      type: [ContextItem],
-      description: 'The manifest: one item for each message, in order, then one for each group of omitted sources.',
-      resolve: ({ items }) => items,
-    }),
-    stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
-      description:
-        'Token count of the messages before the recalled turns, or of all messages without recalled turns. '
-        + 'The next context usually begins with the same bytes, so a provider can cache them.',
-    }),
-  }),
 })
 
 export const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
@@ -255,6 +94,13 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
       'Participant for whom to build the context; must be or have been in the conversation. Its own turns become '
         + 'ASSISTANT, turns by others USER with a name. If null, each turn keeps its role.',
     ),
+    answering: t.id({
+      description:
+        'Turn to answer, with which the context ends: a committed turn of the conversation in the view; of an edited turn, '
+        + 'any version. If other turns follow it, they are included as usual, and the last message quotes the turn; turns '
+        + 'with the tool calls of the answer may follow it. It is always included, whatever the other fields select. '
+        + 'Defaults to the newest turn.',
+    }),
     sinceSeq: t.int({
       description:
         'Includes only turns whose newest version was written, committed or aborted after this journal '
@@ -264,7 +110,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     query: t.string({
       description:
         `Query for \`semanticRecall\`, which it requires; 1 to ${MAX_QUERY.toLocaleString('en-US')} `
-        + 'characters. Defaults to the text of the newest USER message.',
+        + 'characters. Defaults to the text of the turn `answering`, or else of the newest USER message.',
     }),
     strategy: t.field({
       type: ContextStrategyEnum,

@@ -2,12 +2,14 @@
 // Does no I/O: the caller passes a function that searches for turns to recall. It is called last, because it needs the
 // ids of the sources that are already included.
 //
-// Invariants: the budget is never exceeded; the system prompt and the newest turn are always included; instructions are
+// Invariants: the budget is never exceeded; the system prompt, the newest turn and the turn
+// to answer are always included; instructions are
 // included up to their share of the budget, the oldest first; a tool call and its results stay together; the same
 // material and recalled turns give the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
 import { createYield } from '../../yield.ts'
+import { endingWith, measureAnswered, type AnsweredTurn } from './answered.ts'
 import { allot } from './allotment.ts'
 import {
   INSTRUCTION_SHARE,
@@ -72,6 +74,8 @@ export type ContextMaterial = {
   complete: boolean
   /** Ids of turns that are omitted because their stored content cannot be read. */
   damaged: string[]
+  /** The turn to answer, which has content; null for the newest turn. May be in `recent` or `kept`, too. */
+  answered: ContextTurn | null
   /** Whether `summaries` is not empty and `recent` contains all turns, including those that `summaries` cover. */
   isWhole: boolean
   perspective: Perspective
@@ -89,16 +93,16 @@ export type AssemblyRequest = {
   inSteps: boolean
   shares: Shares
   /**
-   * Finds turns to quote, best first; at most `k` of them are quoted. Null for no recall. `newest` is the newest turn
-   * addressed to the model, or null; `included` contains the ids of the sources already in the context.
+   * Finds turns to quote, best first; at most `k` of them are quoted. Null for no recall. `addressed` is the turn to
+   * answer or, if none is given, the newest turn addressed to the model; null for none; `included` contains the ids of the sources already in the context.
    */
   recall: {
     k: number
-    find(newest: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]>
+    find(addressed: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]>
   } | null
 }
 
-/** A turn addressed to the model: it has text and is rendered with the role USER. */
+/** A turn that the model answers: it has text. If it is not given, it is rendered with the role USER. */
 export type AddressedTurn = { id: string; text: string }
 
 /** The sections of a context before turns are recalled. */
@@ -112,8 +116,10 @@ type Sections = {
   space: Size
   /** The size of the user message that Anthropic's rendering may insert first (`openingSize`). */
   opening: Size
-  /** The newest turn addressed to the model, or null. */
-  newestAddressed: AddressedTurn | null
+  /** The turn to answer; null if that is the newest turn. */
+  answered: AnsweredTurn | null
+  /** The turn to answer if it has text or, if no turn is given, the newest turn addressed to the model; or null. */
+  addressed: AddressedTurn | null
   /** Whether no turn precedes the window. */
   isWhole: boolean
 }
@@ -121,7 +127,7 @@ type Sections = {
 /**
  * Builds the context and its manifest. If all turns of the conversation fit, they are included instead of summaries, so
  * that a new summary does not change the prefix of the conversation's contexts.
- * @throws BudgetTooSmall if the system prompt and the newest turn exceed the token budget
+ * @throws BudgetTooSmall if the system prompt, the newest turn and the turn to answer exceed the token budget
  * @throws InvalidInput if they exceed maxMessages or maxChars
  */
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
@@ -134,16 +140,18 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   if (!sections?.isWhole) {
     sections = await fillSections(tokens, { ...material, recent: uncovered(recent, through) }, request)
   }
-  const { prefix, newest, opening, omitted, space } = sections
-  const included = new Set(idsOf([...prefix, ...newest]))
+  const { prefix, newest, opening, omitted, space, answered } = sections
+  const included = new Set([...idsOf([...prefix, ...newest]), ...(answered ? [answered.id] : [])])
   const recalled = recall
-    ? await fitRecalled(tokens, await recall.find(sections.newestAddressed, included), recall.k, included, space)
+    ? await fitRecalled(tokens, await recall.find(sections.addressed, included), recall.k, included, space)
     : { messages: [], omitted: [] }
-  return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
-    ...damagedItems(material),
-    ...omitted,
-    ...recalled.omitted,
-  ])
+  const ending = answered ? endingWith(answered, [...prefix, ...newest]) : []
+  return toContext(
+    request.tokenBudget,
+    { prefix, recalled: recalled.messages, newest: [...newest, ...ending] },
+    opening,
+    [...damagedItems(material), ...omitted, ...recalled.omitted],
+  )
 }
 
 /** Returns the manifest item of the turns whose content cannot be read. Their size is unknown. */
@@ -171,12 +179,15 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
 
   const systemPrompt = await measureSystemPrompt(tokens, material.systemPrompt)
   const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
-  const needed = plus(sizesOf(systemPrompt), newestSize)
-  checkRequired(request, needsOpening(newest) ? plus(needed, opening) : needed, all)
+  const isNewest = material.answered === null || material.answered.id === material.recent.at(-1)?.id
+  const answered = isNewest ? null : await measureAnswered(tokens, material.perspective, material.answered!)
+  const answeredSize = answered?.whole.size ?? NOTHING
+  const needed = sum([sizesOf(systemPrompt), newestSize, answeredSize])
+  checkRequired(request, needsOpening(newest) ? plus(needed, opening) : needed, all, answered !== null)
   // Space for the opening is reserved even if the first message does not need it. So the limits of other sections may
   // be negative; these sections are then empty.
   const instructions = chooseInstructions(kept, partOf(minus(all, plus(needed, opening)), INSTRUCTION_SHARE))
-  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken)])
+  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken), answeredSize])
 
   const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
   let spent = NOTHING
@@ -199,6 +210,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   )
   await yieldIfDue()
   // A turn that was written between the call of the newest turn and its result follows the call.
+  const others = [...chosen.before, ...chosen.window]
   const isAfterCall = ({ position }: MeasuredMessage) => position! > (newest[0]?.position ?? Infinity)
   return {
     prefix: [
@@ -206,14 +218,14 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
       ...profiles.messages,
       ...facts.messages,
       ...summaries.messages,
-      ...chosen.before,
-      ...chosen.window.filter((each) => !isAfterCall(each)),
+      ...others.filter((each) => !isAfterCall(each)),
     ],
-    newest: [...newest, ...chosen.window.filter(isAfterCall)].sort((a, b) => a.position! - b.position!),
+    newest: [...newest, ...others.filter(isAfterCall)].sort((a, b) => a.position! - b.position!),
     omitted: [...profiles.omitted, ...facts.omitted, ...summaries.omitted, ...chosen.omitted],
     space: minus(all, sum([fixed, spent, chosen.size])),
     opening,
-    newestAddressed: newestAddressed(turns),
+    answered,
+    addressed: material.answered ? addressedBy(material.answered) : newestAddressed(turns),
     isWhole: chosen.isWhole,
   }
 }
@@ -225,15 +237,18 @@ async function measureSystemPrompt(tokens: Tokens, systemPrompt: string | null):
   return [await measureMessage(tokens, textMessage({ kind: 'SYSTEM_PROMPT', role: 'SYSTEM', ...source }, systemPrompt))]
 }
 
-/** Throws if the system prompt and the newest turn exceed a limit. */
-function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Size): void {
-  if (tokensOf(required) > tokenBudget) throw new BudgetTooSmall(tokenBudget, tokensOf(required))
+/** Throws if the system prompt, the newest turn, and a turn to answer that `answersEarlier` it exceed a limit. */
+function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Size, answersEarlier: boolean): void {
+  const what = answersEarlier
+    ? 'the system prompt, the turn to answer and the newest turn'
+    : 'the system prompt and the newest turn'
+  if (tokensOf(required) > tokenBudget) throw new BudgetTooSmall(tokenBudget, tokensOf(required), what)
   for (const [measure, path] of [
     ['messages', 'maxMessages'],
     ['chars', 'maxChars'],
   ] as const) {
     if (required[measure] <= all[measure]) continue
-    throw InvalidInput.at(path, `is ${all[measure]}; the system prompt and the newest turn need ${required[measure]}`)
+    throw InvalidInput.at(path, `is ${all[measure]}; ${what} need ${required[measure]}`)
   }
 }
 
@@ -249,6 +264,9 @@ async function fitSummaries(
   const reason = 'no space for summaries of the oldest turns'
   return { messages: taken, omitted: all.length ? [omittedItem('SUMMARY', all, reason)] : [] }
 }
+
+/** Returns the turn to answer; null if it has no text. */
+const addressedBy = ({ id, text }: ContextTurn): AddressedTurn | null => (text.trim() === '' ? null : { id, text })
 
 /** Returns the newest turn addressed to the model; null if there is none. */
 function newestAddressed(turns: readonly Message[]): AddressedTurn | null {

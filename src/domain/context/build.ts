@@ -10,6 +10,7 @@ import { between, id, name, parse } from '../input.ts'
 import { MAX_QUERY, recall, type RecallInput, type RecallOptions } from '../recall/recall.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
+import { findAnswered } from './find-answered.ts'
 import { assemble, type AddressedTurn } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import type { ContextDeps } from './deps.ts'
@@ -37,6 +38,7 @@ const buildContextInput = z
       .max(1000)
       .nullish(),
     as: name.nullish(),
+    answering: id('turn').nullish(),
     maxMessages: between(1, 1_000_000).nullish(),
     maxChars: between(1, 100_000_000).nullish(),
   })
@@ -55,11 +57,13 @@ export const coveringJournal = (input: BuildContextInput): string | null =>
  * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else. For
  * the same data and input, the context is the same.
  *
- * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
+ * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts. The context ends
+ * with the newest version of the turn `answering` (answered.ts), by default with the newest turn.
  * @param outside the viewer who must also see the data from outside the conversation, and whose credential must permit
  * it; by default, the viewer of the context
- * @throws InvalidInput @throws NotFound @throws NotAllowed if rights.ts denies the call
- * @throws BudgetTooSmall if the system prompt and the newest turn exceed the budget
+ * @throws InvalidInput, also for a turn `answering` that is not committed, or has no content @throws NotFound
+ * @throws NotAllowed if rights.ts denies the call
+ * @throws BudgetTooSmall if the system prompt, the newest turn and the turn `answering` exceed the budget
  */
 export async function buildContext(
   deps: ContextDeps,
@@ -111,13 +115,16 @@ export async function buildContext(
     : null
   // If building fails before the hits are used, that error is reported and the error of the search is ignored.
   firstHits?.catch(() => {})
-  const material = await reading
+  const read = await reading
+  const answered = given.answering == null ? null : await findAnswered(deps, viewer, conversationId, given.answering)
+  const names = await namesOf(deps, viewer, read.names, conversationId, answered ? [answered] : [])
+  const material = { ...read, answered, names, perspective: { ...read.perspective, names } }
 
-  async function find(newest: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
-    const query = given.query ?? newest?.text.slice(0, MAX_QUERY).toWellFormed()
+  async function find(addressed: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
+    const query = given.query ?? addressed?.text.slice(0, MAX_QUERY).toWellFormed()
     if (!query?.trim()) return []
-    const newestTurn = given.query == null ? material.recent.find(({ id }) => id === newest!.id) : undefined
-    const queryTurn = newestTurn ? { conversationId, position: newestTurn.position } : null
+    const asked = given.query == null ? (answered ?? material.recent.find(({ id }) => id === addressed!.id)) : undefined
+    const queryTurn = asked ? { conversationId, position: asked.position } : null
     const options = { queryTurn, scope: material.scope }
     let hits = await (firstHits ?? search(query, wanted + SPARE_HITS, options))
     const isShort = hits.turns.filter((turn) => !included.has(turn.id)).length < wanted

@@ -51,7 +51,9 @@ export async function readMaterial(
   deps: ContextDeps,
   viewer: Viewer,
   request: MaterialRequest,
-): Promise<ContextMaterial & { recent: Turn[]; names: Map<string, string>; scope: ScopeRead | null }> {
+): Promise<
+  Omit<ContextMaterial, 'answered'> & { recent: Turn[]; names: Map<string, string>; scope: ScopeRead | null }
+> {
   const { conversationId, as, actors, sinceSeq, embedder } = request
   const readsSummaries = request.withSummaries && sinceSeq === null && actors === null
   const last = deps.turnGuesses.guess(viewer, { ...request, readsSummaries })

@@ -4,14 +4,23 @@ import type { Role } from '../../store/generated/enums.ts'
 import type { ContentPart } from '../turn/content.ts'
 
 /** The kinds of messages, one per section of a context. */
-export const ITEM_KINDS = ['SYSTEM_PROMPT', 'PROFILE', 'FACT', 'SUMMARY', 'PINNED', 'RECENT', 'RECALLED'] as const
+export const ITEM_KINDS = [
+  'SYSTEM_PROMPT',
+  'PROFILE',
+  'FACT',
+  'SUMMARY',
+  'PINNED',
+  'RECENT',
+  'RECALLED',
+  'ANSWERED',
+] as const
 export type ItemKind = (typeof ITEM_KINDS)[number]
 
 /** A message, independent of any provider's format. */
 export type Message = {
   kind: ItemKind
   role: Role
-  /** Name of the actor or of the quoted section, on one line; null for SYSTEM messages and turns of the actor `as`. */
+  /** Name of the actor or of the quoted section, on one line; null for SYSTEM messages, turns of the actor `as`, and the quotation of the turn to answer. */
   name: string | null
   /** Whether formats without a name field put the name before the text. */
   labelled: boolean

@@ -31,7 +31,8 @@ export type Perspective = {
 /** Returns the name on one line, without control characters. */
 export const oneLine = (name: string) => name.replace(/[\p{C}\p{Z}]+/gu, ' ').trim() || '?'
 
-const nameOf = ({ names }: Perspective, actor: string) => names.get(actor) ?? oneLine(actor)
+/** Returns the actor's name in the context. */
+export const nameOf = ({ names }: Perspective, actor: string) => names.get(actor) ?? oneLine(actor)
 
 type Part<Type extends ContentPart['type']> = Extract<ContentPart, { type: Type }>
 const textPart = (text: string): Part<'text'> => ({ type: 'text', text })

@@ -2,15 +2,16 @@
 // the text and the tool calls of the reply. If the call fails, the turn is aborted and keeps its text.
 
 import { randomBytes } from 'node:crypto'
-import { NotAllowed } from '../../errors.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../store/sql/run/provider-calls.ts'
 import { buildContext } from '../context/build.ts'
+import { findAnswered } from '../context/find-answered.ts'
 import { abortOwnTurn, abortTurn, commitTurn } from '../streaming-turn/stream.ts'
 import { openTurn } from '../turn/append.ts'
 import type { PartInput } from '../turn/content.ts'
-import { getTurns, type Turn } from '../turn/turn.ts'
+import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { callProvider, isRefusal } from './call-provider.ts'
 import { announceRun } from './change.ts'
@@ -18,7 +19,7 @@ import { notAllowed, readerOf, sourcesFor } from './credential.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
-import { composePrompt, type AnsweredTurn } from './prompt.ts'
+import { composePrompt } from './prompt.ts'
 import { requireQuota } from './quota.ts'
 import { withoutPrivate } from './readers.ts'
 import { MAX_CALLS, type OfferedTool } from './tools.ts'
@@ -41,28 +42,29 @@ export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCal
 
 export const agentOf = ({ tenant, actor }: RunRow): Viewer => ({ tenant, actor })
 
-async function answeredTurn(deps: RunDeps, run: RunRow): Promise<AnsweredTurn | null> {
+/** Returns the id of the turn that the run answers; null if it answers none, or the turn can no longer be answered. */
+async function answeredTurn(deps: RunDeps, run: RunRow): Promise<string | null> {
   if (run.replyToId === null) return null
-  const turn = (await getTurns(deps, agentOf(run), [run.replyToId])).get(run.replyToId)
-  return turn && turn.text.trim() !== '' ? { id: turn.id, author: turn.actor, text: turn.text } : null
+  return findAnswered(deps, agentOf(run), run.conversationId, run.replyToId).then(
+    ({ id }) => id,
+    (error: unknown) => {
+      if (error instanceof InvalidInput || error instanceof NotFound) return null
+      throw error
+    },
+  )
 }
 
 async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
   const reader = await readerOf(deps, run)
   const { tokenBudget, ...context } = sourcesFor(reader, options.context ?? {})
-  const answered = await answeredTurn(deps, run)
+  const answering = await answeredTurn(deps, run)
   const { conversationId, actor } = run
-  const parts = {
-    instructions: options.instructions ?? null,
-    tools,
-    answered,
-    tokenBudget: tokenBudget ?? DEFAULT_TOKEN_BUDGET,
-  }
+  const parts = { instructions: options.instructions ?? null, tools, tokenBudget: tokenBudget ?? DEFAULT_TOKEN_BUDGET }
   return composePrompt(
     parts,
     (text) => deps.tokens.count(text),
     async (budget) => {
-      const input = { ...context, conversationId, as: actor, tokenBudget: budget }
+      const input = { ...context, conversationId, as: actor, answering, tokenBudget: budget }
       const built = await buildContext(deps, agentOf(run), input, reader).catch((error: unknown) => {
         throw error instanceof NotAllowed ? notAllowed(error) : error
       })

@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { assemble, type AssemblyRequest, type ContextMaterial } from '../../../src/domain/context/assemble.ts'
 import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../../../src/domain/context/budget.ts'
 import { ITEM_KINDS, type Context, type ItemKind } from '../../../src/domain/context/message.ts'
-import type { ContextTurn } from '../../../src/domain/context/perspective.ts'
+import { hasContent, type ContextTurn } from '../../../src/domain/context/perspective.ts'
 import { factLine } from '../../../src/domain/context/quote.ts'
 import { FORMATS, render, type Format } from '../../../src/domain/context/render.ts'
-import type { ContentPart } from '../../../src/domain/turn/content.ts'
+import { partsOf, type ContentPart } from '../../../src/domain/turn/content.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../src/errors.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 
@@ -86,6 +86,7 @@ export const cases: fc.Arbitrary<Case> = fc
   .record({
     turns: fc.array(turn, { maxLength: 25 }),
     unread: fc.nat({ max: 6 }),
+    answered: fc.option(fc.nat({ max: 24 })),
     covered: fc.option(fc.nat({ max: 24 })),
     as: fc.option(fc.constantFrom(...actors)),
     needsNames: fc.boolean(),
@@ -112,6 +113,7 @@ export const cases: fc.Arbitrary<Case> = fc
     ({
       turns,
       unread,
+      answered,
       covered,
       as,
       needsNames,
@@ -141,6 +143,8 @@ export const cases: fc.Arbitrary<Case> = fc
         })
         .filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
       nameCalls(contextTurns)
+      const answerable =
+        answered === null ? [] : contextTurns.filter((each) => each.status !== 'ABORTED' && hasContent(each))
       // All turns were read, and the last summary covers those up to `through`.
       const isWhole = covered !== null && unread === 0 && summaries.length > 0 && contextTurns.length > 0
       const through = isWhole ? contextTurns[Math.min(covered, contextTurns.length - 1)]!.position : summaries.length
@@ -149,6 +153,8 @@ export const cases: fc.Arbitrary<Case> = fc
           systemPrompt,
           isWhole,
           damaged: [],
+          // One of the committed turns with content, perhaps one that was not read.
+          answered: answerable[Math.min(answered ?? 0, answerable.length - 1)] ?? null,
           complete: unread === 0,
           perspective: { as, needsNames, names: new Map([['ada', 'Ada "the first"\nL.']]) },
           tooLong: [],
@@ -285,6 +291,42 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Context
   }
 }
 
+/** Yields the errors in the end of a context: the newest turn, and the turn to answer. */
+function* endingFaults({ recent, answered }: ContextMaterial, { messages }: Context): Generator<string> {
+  const last = recent.at(-1)
+  const turns = messages.filter(({ kind }) => kind !== 'ANSWERED')
+  if (last && turns.at(-1)!.sourceIds[0] !== last.id) yield `the newest turn ${last.id} is not the last`
+  const quotations = messages.filter(({ kind }) => kind === 'ANSWERED')
+  if (quotations.length > 1) yield 'several messages quote the turn to answer'
+  if (answered === null) {
+    if (quotations.length > 0) yield 'a turn is quoted although none is to be answered'
+    return
+  }
+  for (const { kind, sourceIds } of messages) {
+    if (kind === 'RECALLED' && sourceIds.includes(answered.id)) yield 'the turn to answer is recalled as well'
+  }
+  const at = turns.findIndex(({ kind, sourceIds }) => kind !== 'RECALLED' && sourceIds.includes(answered.id))
+  if (quotations.length === 0) {
+    const isExchange = (type: string) => type === 'toolCall' || type === 'toolResult'
+    const isEnd = turns
+      .slice(at + 1)
+      .every(({ kind, parts }) => kind === 'RECALLED' || parts.some(({ type }) => isExchange(type)))
+    if (at < 0 || !isEnd) yield `the context does not end with the turn to answer, ${answered.id}`
+    return
+  }
+  if (messages.at(-1) !== quotations[0]) yield 'a message follows the turn to answer'
+  const { role, content, sourceIds } = quotations[0]!
+  if (role !== 'USER' || sourceIds.join() !== answered.id)
+    yield `the turn to answer is quoted as ${role} ${sourceIds.join()}`
+  if (at === turns.length - 1) yield 'the newest turn is quoted'
+  for (const part of partsOf(answered)) {
+    if (part.type !== 'text' || part.text.trim() === '') continue
+    if (!content.includes(part.text) && (at < 0 || content.length < 2_000)) {
+      yield 'the text of the turn to answer is incomplete'
+    }
+  }
+}
+
 /** Yields all errors of a context; none for a valid one. */
 export function* faults({ material, request }: Case, context: Context): Generator<string> {
   if (context.tokenCount > request.tokenBudget) yield `over budget: ${context.tokenCount} of ${request.tokenBudget}`
@@ -302,7 +344,8 @@ export function* faults({ material, request }: Case, context: Context): Generato
   const roles = render(context.messages, 'ANTHROPIC').messages.map(({ role }) => role)
   if (roles.some((role, index) => role !== (index % 2 ? 'assistant' : 'user'))) yield `Anthropic gets ${roles.join()}`
   const positions = new Map(material.recent.concat(material.kept).map(({ id, position }) => [id, position]))
-  const ids = context.messages.filter(({ kind }) => kind !== 'RECALLED').flatMap(({ sourceIds }) => sourceIds)
+  const isQuotation = (kind: ItemKind) => kind === 'RECALLED' || kind === 'ANSWERED'
+  const ids = context.messages.filter(({ kind }) => !isQuotation(kind)).flatMap(({ sourceIds }) => sourceIds)
   if (new Set(ids).size < ids.length) yield `a turn occurs twice: ${ids.join()}`
   const shownIds = new Set(ids)
   for (const { id } of material.kept.filter(({ role }) => role === 'SYSTEM')) {
@@ -311,8 +354,7 @@ export function* faults({ material, request }: Case, context: Context): Generato
     )
     if (!shownIds.has(id) && !isReported) yield `the instruction ${id} is missing`
   }
-  const last = material.recent.at(-1)
-  if (last && context.messages.at(-1)!.sourceIds[0] !== last.id) yield `the newest turn ${last.id} is not the last`
+  yield* endingFaults(material, context)
   const shownPositions = ids.flatMap((id) => positions.get(id) ?? [])
   if (shownPositions.some((position, index) => index > 0 && position <= shownPositions[index - 1]!))
     yield `out of order: ${shownPositions.join()}`

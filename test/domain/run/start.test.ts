@@ -325,4 +325,15 @@ describe.each(backends)('runTurn on $name', (backend) => {
     const last = provider.asked[0]!.messages.at(-1)!
     expect(JSON.stringify(last.content)).toContain('The old question')
   })
+
+  it("repeats the turn to answer after the agent's own answer to another turn", async () => {
+    const other = await tenant.append(conversationId, 'ada', 'Something else')
+    const asked = await tenant.append(conversationId, 'ada', 'The question')
+    await ask({ turns: null, replyTo: other.id })
+    await ask({ turns: null, replyTo: asked.id })
+    const last = provider.asked[1]!.messages.at(-1)!
+    expect(last.role).toBe('user')
+    expect(JSON.stringify(last.content)).toContain('Answer this earlier message of ada')
+    expect(JSON.stringify(last.content)).toContain('The question')
+  })
 })

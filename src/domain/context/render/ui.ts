@@ -34,6 +34,7 @@ const SECTION_IDS: Partial<Record<ItemKind, string>> = {
   PROFILE: 'profile',
   FACT: 'facts',
   RECALLED: 'recall',
+  ANSWERED: 'answered',
 }
 
 const toUiPart =
