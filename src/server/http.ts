@@ -1,11 +1,16 @@
 // The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), GraphiQL, /health and /ready.
 // Unexpected errors on every path are masked.
 
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
-import type { Health } from '../domain/platform.ts'
+import type { Health, Log } from '../domain/platform.ts'
 import { InvalidInput } from '../errors.ts'
 import { createAdmission, type Admission } from './admission.ts'
 import { createAuthenticator, type Authenticator, type Identity } from './auth/authenticator.ts'
@@ -132,6 +137,36 @@ async function handle(services: Services, request: IncomingMessage, response: Se
 }
 
 /**
+ * Returns a server that answers requests, and closes connections that accept no data. `fail` answers a request whose
+ * handling has rejected.
+ */
+function createHttp(
+  services: Services,
+  log: Log,
+  fail: (response: ServerResponse) => (error: unknown) => void,
+): HttpServer {
+  const { bodyTimeoutMs, writeTimeoutMs } = services.config
+  const http = createHttpServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: HEADERS_TIMEOUT_MS + bodyTimeoutMs,
+      connectionsCheckingInterval: CHECK_MS,
+      // hostRefusal answers a request without Host, with an error in the format of GraphQL.
+      requireHostHeader: false,
+    },
+    (request, response) => {
+      handle(services, request, response).catch(fail(response))
+    },
+  )
+  http.maxConnections = MAX_CONNECTIONS
+  closeStalled(http, writeTimeoutMs, ({ remoteAddress }) => {
+    const reason = `The client accepted no data for ${writeTimeoutMs / 1000} s.`
+    log.warn({ remoteAddress, reason }, 'closed a connection')
+  })
+  return http
+}
+
+/**
  * Creates the HTTP and WebSocket server. It starts listening when `listen` is called.
  * @param config host, port, allowed origins and limits
  * @param health checks for /ready, from createDeps
@@ -171,23 +206,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     logRefusal: createRefusalLog(deps.log, config),
   }
 
-  const http = createHttpServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: HEADERS_TIMEOUT_MS + config.bodyTimeoutMs,
-      connectionsCheckingInterval: CHECK_MS,
-      // hostRefusal answers a request without Host, with an error in the format of GraphQL.
-      requireHostHeader: false,
-    },
-    (request, response) => {
-      handle(services, request, response).catch(fail(response))
-    },
-  )
-  http.maxConnections = MAX_CONNECTIONS
-  closeStalled(http, config.writeTimeoutMs, ({ remoteAddress }) => {
-    const reason = `The client accepted no data for ${config.writeTimeoutMs / 1000} s.`
-    deps.log.warn({ remoteAddress, reason }, 'closed a connection')
-  })
+  const http = createHttp(services, deps.log, fail)
   const sockets = attachWebSockets(http, {
     deps,
     config,
