@@ -44,6 +44,7 @@ import { launchEmbedded, type Embedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { checkIsolation } from './store/isolation.ts'
 import { createJobQueue } from './store/job-queue.ts'
+import { logOutages } from './store/outage.ts'
 import { openReplica, type Replica } from './store/replica.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
@@ -89,6 +90,7 @@ export async function openStore(
   const delays = createQueueDelays()
   // The pools connect only when the first statement is sent.
   const connections = openConnections(config, embedded, onError, delays)
+  logOutages(new Set([connections.pool, connections.reads.pool, connections.appendPool]), log)
   cleanup.add(() => connections.close())
   await Promise.all([migrateAsOwner(config, embedded, log), connections.db.load()])
   await checkIsolation(connections.pool)

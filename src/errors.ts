@@ -94,13 +94,34 @@ export class QuotaExceeded extends DomainError {
 }
 
 /**
- * The tenant already has the maximum number of waiting work items of one kind, so the new one was not started. The
- * error is not a member of any result union, because any field may fail with it, even in the payload of a mutation.
+ * The server cannot do the work at present: too much work waits, or the database cannot be reached. The same call may
+ * succeed later. The error is not a member of any result union, because any field may fail with it, even in the payload
+ * of a mutation.
  */
-export class ServerBusy extends DomainError {
+export abstract class ServerBusy extends DomainError {
   readonly code = 'SERVER_BUSY'
+  /** Time after which to try again, in seconds. */
+  readonly retryAfterSeconds = 1
+}
+
+/** The tenant already has the maximum number of waiting work items of one kind, so the new one was not started. */
+export class QueueFull extends ServerBusy {
   constructor(limit: number) {
     super(`${limit} requests of your tenant are already waiting for this kind of work, the maximum. Try again later.`)
+  }
+}
+
+/**
+ * The database cannot be reached, the connection to it was lost, or it has no resources left. The outcome of a write is
+ * unknown: it may have been committed before the connection was lost. `cause` is the error of the driver.
+ */
+export class DatabaseUnavailable extends ServerBusy {
+  constructor(options?: ErrorOptions) {
+    super(
+      'The database is unavailable at present. Try again later. A write may have been executed nevertheless: repeat it '
+        + 'only if a second call is safe, for example with the same clientId.',
+      options,
+    )
   }
 }
 

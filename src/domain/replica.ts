@@ -1,7 +1,7 @@
 // Runs a read on the replica if there is one and it has replayed the data that the read must see; otherwise on the
 // primary.
 
-import { DomainError } from '../errors.ts'
+import { DatabaseUnavailable, DomainError } from '../errors.ts'
 import type { Platform } from './platform.ts'
 import type { Viewer } from './view.ts'
 
@@ -20,7 +20,8 @@ export async function onReplica<D extends Platform, T>(
   try {
     return await read({ ...deps, pool: replica.pool, db: replica.db, vectors: replica.vectors })
   } catch (error) {
-    if (error instanceof DomainError || deps.reads.isTimeout(error)) throw error
+    const isOfReplica = error instanceof DatabaseUnavailable
+    if (!isOfReplica && (error instanceof DomainError || deps.reads.isTimeout(error))) throw error
     replica.failed(error)
     return read(deps)
   }

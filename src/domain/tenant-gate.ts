@@ -3,7 +3,7 @@
 // other tenants are active, the limit of heavy work is lower, and it pauses (tenant-share.ts).
 
 import { performance } from 'node:perf_hooks'
-import { ServerBusy } from '../errors.ts'
+import { QueueFull } from '../errors.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 import type { TenantActivity } from './tenant-activity.ts'
 import { createTenantShare, type TenantShare } from './tenant-share.ts'
@@ -34,7 +34,7 @@ export type TenantGate = DelaySource & {
   readonly waiting: number
   /**
    * Runs the work as soon as the tenant's limit allows. The work may charge the tenant for processor time in addition
-   * to what the gate charges, in ms. @throws ServerBusy if too many pieces of work wait
+   * to what the gate charges, in ms. @throws QueueFull if too many pieces of work wait
    */
   run<T>(tenant: string, work: (charge: (ms: number) => void) => Promise<T> | T): Promise<T>
 }
@@ -176,7 +176,7 @@ export function createTenantGate(
       if (entered.waiting.length === 0 && entered.running < limitOf(tenant)) {
         entered.running += 1
         entered.delay?.record(0)
-      } else if (entered.waiting.length >= maxWaiting) throw new ServerBusy(maxWaiting)
+      } else if (entered.waiting.length >= maxWaiting) throw new QueueFull(maxWaiting)
       else {
         const delay = (entered.delay ??= new QueueDelay())
         const enteredAt = delay.enter()

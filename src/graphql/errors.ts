@@ -13,6 +13,7 @@ import {
   ProviderFailed,
   QuotaExceeded,
   LimitReached,
+  ServerBusy,
   StreamClosed,
   type InputIssue,
 } from '../errors.ts'
@@ -144,7 +145,7 @@ builder.objectType(BudgetTooSmall, {
 
 /**
  * Returns the GraphQL error for a domain error that is not a member of a result: its extensions are the code and
- * issues, and its location is that of the wrapping error. Null if no DomainError caused the error.
+ * issues, or the time after which to try again, and its location is that of the wrapping error. Null if no DomainError caused the error.
  */
 export function toGraphQLError(error: unknown): GraphQLError | null {
   const located = error instanceof GraphQLError ? error : null
@@ -152,12 +153,13 @@ export function toGraphQLError(error: unknown): GraphQLError | null {
   while (cause instanceof GraphQLError) cause = cause.originalError
   if (!(cause instanceof DomainError)) return null
   const issues = cause instanceof InvalidInput ? { issues: cause.issues } : {}
+  const retry = cause instanceof ServerBusy ? { retryAfterSeconds: cause.retryAfterSeconds } : {}
   return new GraphQLError(cause.message, {
     nodes: located?.nodes,
     source: located?.source,
     positions: located?.positions,
     path: located?.path,
     originalError: cause,
-    extensions: { code: cause.code, ...issues },
+    extensions: { code: cause.code, ...issues, ...retry },
   })
 }

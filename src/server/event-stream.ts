@@ -8,7 +8,7 @@ import { counters } from '../counters.ts'
 import type { ConversationEvent } from '../domain/event/event.ts'
 import { stringify } from '../json-text.ts'
 import type { Identity } from './auth/authenticator.ts'
-import { refusalOfStream, resultWithoutHttp, withoutHttp, type StreamRefusal } from './failures.ts'
+import { refusalOfStream, resultWithoutHttp, tryLaterOf, withoutHttp, type StreamRefusal } from './failures.ts'
 import { EVENT_STREAM } from './frame.ts'
 import { isJson, isStreamOnly } from './media-types.ts'
 import { isIterable, isRefused, prepareOperation, type OperationServices, type Parameters } from './operation.ts'
@@ -225,8 +225,9 @@ export function createEventStreams(services: OperationServices): EventStreams {
       }
       const outcome = await run().catch((error: unknown) => [mask(error)])
       const result = isRefused(outcome) ? { errors: outcome } : outcome
-      const errors = isIterable(result) || result.data !== undefined ? [] : (result.errors ?? [])
-      const refusal = errors[0] && refusalOfStream(errors[0])
+      const { errors = [], data }: ExecutionResult = isIterable(result) ? {} : result
+      const tryLater = isIterable(result) ? null : tryLaterOf(result)
+      const refusal = tryLater ?? (data === undefined && errors[0] ? refusalOfStream(errors[0]) : null)
       if (refusal) refuseWith(response, errors, refusal)
       else {
         if (!response.destroyed) start(response)

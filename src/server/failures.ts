@@ -33,6 +33,9 @@ const BEFORE_STREAM = new Set([
   'UNKNOWN_ACTOR',
 ])
 
+/** Codes of errors after which the same operation may succeed later. */
+const TRY_LATER = new Set(['SERVER_BUSY', 'UNAVAILABLE'])
+
 type Http = { status?: number; headers?: Record<string, string> }
 /** The status and headers of a response that refuses an event stream. */
 export type StreamRefusal = Required<Http>
@@ -56,6 +59,17 @@ export function refusalOfStream(error: GraphQLError): StreamRefusal | null {
   if (!BEFORE_STREAM.has(codeOf(error))) return null
   const { status = STATUS[codeOf(error)] ?? 400, headers = {} } = httpOf(error) ?? {}
   return { status, headers }
+}
+
+/**
+ * Returns the status 503 and the header Retry-After for a result without any value because of errors in TRY_LATER; null
+ * for other results. HTTP clients and proxies recognise an outage by the status.
+ */
+export function tryLaterOf({ data, errors }: ExecutionResult): StreamRefusal | null {
+  if (!errors?.length || !errors.every((error) => TRY_LATER.has(codeOf(error)))) return null
+  if (data && Object.values(data).some((value) => value !== null)) return null
+  const seconds = Math.max(...errors.map(({ extensions }) => Number(extensions.retryAfterSeconds ?? 1)))
+  return { status: 503, headers: { 'retry-after': String(seconds) } }
 }
 
 /** Returns the path to the invalid value, from graphql-js's message: `Variable "$input" got … at "input.turns[0]"`. */
@@ -119,6 +133,8 @@ export const useFailures = (): Plugin<{ params?: GraphQLParams; request?: Reques
   },
   onResultProcess({ result, setResult }) {
     if (isAsyncIterable(result) || Array.isArray(result)) return
+    const tryLater = tryLaterOf(result as ExecutionResult)
+    if (tryLater) return setResult({ ...result, extensions: { http: tryLater } })
     const { errors = [], ...rest } = result as ExecutionResult
     const [first] = errors
     if (!first || 'data' in rest) return

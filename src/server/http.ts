@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Health, Log } from '../domain/platform.ts'
-import { InvalidInput } from '../errors.ts'
+import { InvalidInput, ServerBusy } from '../errors.ts'
 import { createAdmission, type Admission } from './admission.ts'
 import { createAuthenticator, type Authenticator, type Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders } from './auth/bearer.ts'
@@ -24,7 +24,7 @@ import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
 import { asksForStream, mediaRefusal } from './media-types.ts'
 import { answerPost } from './post.ts'
-import { refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
+import { BUSY, DEFECT, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import { searchOf, targetOf } from './target.ts'
 import { closeStalled } from './write-timeout.ts'
 import { attachWebSockets } from './ws.ts'
@@ -136,6 +136,15 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   services.answer(request, response, identity, leave)
 }
 
+/** Returns a function that answers a request whose handling failed. */
+const failWith =
+  (mask: ReturnType<typeof maskWith>) =>
+  (response: ServerResponse) =>
+  (error: unknown): void => {
+    const { message } = mask(error)
+    refuse(response, { ...(error instanceof ServerBusy ? BUSY : DEFECT), message })
+  }
+
 /**
  * Returns a server that answers requests, and closes connections that accept no data. `fail` answers a request whose
  * handling has rejected.
@@ -181,8 +190,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const admission = createAdmission({ ...deps.delays, reads: deps.gates.reads }, config.maxQueueMs, deps.log)
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
-  const fail = (response: ServerResponse) => (error: unknown) =>
-    refuse(response, { status: 500, code: 'INTERNAL_SERVER_ERROR', message: mask(error).message })
+  const fail = failWith(mask)
   const services: Services = {
     config,
     health: createHealthReport(health, deps.log, () => admission.isShedding),

@@ -29,6 +29,8 @@ export const UNKNOWN_PATH: Refusal = {
 }
 /** A temporary refusal without its message, which the caller adds. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
+/** The refusal of a request because of an unexpected error, without its message. */
+export const DEFECT = { status: 500, code: 'INTERNAL_SERVER_ERROR' }
 /** Refuses an operation that has not started, because the process is overloaded. */
 export const OVERLOADED: Refusal = {
   ...BUSY,

@@ -22,6 +22,8 @@ export type Db = {
   of(scope: Scope): Tx
   /** Prisma without a scope, for `withTransaction`. */
   readonly prisma: PrismaClient
+  /** Returns the error to throw for an error of `prisma`: DatabaseUnavailable in an outage, or else the same error. */
+  errorOf(error: unknown): unknown
   /** Loads Prisma's query compiler, without connecting to the database. The first statement does it otherwise. */
   load(): Promise<void>
   $disconnect(): Promise<void>
@@ -162,22 +164,31 @@ function maintain(pool: Pool, onError: (error: Error) => void): void {
 export function createPrisma(pool: Pool): Db {
   const adapter = new PrismaPg(pool as unknown as pg.Pool, { statementNameGenerator: (query) => nameOf(query.sql) })
   const prisma = new PrismaClient({ adapter })
+  const errorOf = (error: unknown) => pool.errorOf(error)
   return {
     prisma,
-    of: (scope) => scoped(prisma, scope),
+    of: (scope) => scoped(prisma, scope, errorOf),
+    errorOf,
     load: () => prisma.$connect(),
     $disconnect: () => prisma.$disconnect(),
   }
 }
 
-/** Returns an object whose methods, and those of its objects, run with the scope. */
-function scoped<T extends object>(target: T, scope: Scope): T {
+/** Returns an object whose methods, and those of its objects, run with the scope. They throw what `errorOf` returns. */
+function scoped<T extends object>(target: T, scope: Scope, errorOf: Db['errorOf']): T {
   return new Proxy(target, {
     get(_, key) {
       const value: unknown = Reflect.get(target, key)
       if (typeof value === 'function')
-        return (...args: unknown[]) => scopeOfPrisma.run(scope, async () => await value.apply(target, args))
-      return typeof value === 'object' && value !== null ? scoped(value, scope) : value
+        return (...args: unknown[]) =>
+          scopeOfPrisma.run(scope, async () => {
+            try {
+              return (await value.apply(target, args)) as unknown
+            } catch (error) {
+              throw errorOf(error)
+            }
+          })
+      return typeof value === 'object' && value !== null ? scoped(value, scope, errorOf) : value
     },
   })
 }

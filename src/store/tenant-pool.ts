@@ -3,6 +3,7 @@
 
 import pg from 'pg'
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import { unavailableOr } from './outage.ts'
 import { scopeOfPrisma, type Scope } from './scope.ts'
 import type { QueueDelay } from '../queue-delay.ts'
 import { ScopedBegin, ScopedQuery } from './scoped-query.ts'
@@ -11,13 +12,17 @@ import { ScopedBegin, ScopedQuery } from './scoped-query.ts'
 export type Statement = UnscopedStatement & { scope: Scope }
 export type UnscopedStatement = QueryConfig & { rowMode?: 'array' }
 
-/** The type of the pool, which requires a scope for every statement. */
+/** The type of the pool, which requires a scope for every statement. A statement throws DatabaseUnavailable in an outage. */
 export type Pool = Omit<pg.Pool, 'query'> & {
   query<Row extends QueryResultRow | unknown[]>(
     statement: Statement,
   ): Promise<Row extends QueryResultRow ? QueryResult<Row> : never>
   /** Runs statements in one round trip and transaction. Returns their rows in the order of the statements. */
   queryAll(scope: Scope, statements: readonly UnscopedStatement[]): Promise<unknown[][]>
+  /** Returns the error to throw for an error of pg or Prisma: DatabaseUnavailable in an outage, or else the same error. */
+  errorOf(error: unknown): unknown
+  /** Calls the listener with each error of an outage. */
+  onOutage(listener: (error: unknown) => void): void
 }
 
 type Callback = (error: Error | undefined, ...results: unknown[]) => void
@@ -42,6 +47,7 @@ class TenantClient extends pg.Client {
 
 export class TenantPool extends pg.Pool {
   readonly #delay: QueueDelay
+  readonly #outageListeners: ((error: unknown) => void)[] = []
 
   /** @param delay measures how long statements wait for a connection */
   constructor(config: pg.PoolConfig, delay: QueueDelay) {
@@ -49,10 +55,21 @@ export class TenantPool extends pg.Pool {
     this.#delay = delay
   }
 
+  onOutage(listener: (error: unknown) => void): void {
+    this.#outageListeners.push(listener)
+  }
+
+  errorOf(error: unknown): unknown {
+    const thrown = unavailableOr(error)
+    if (thrown !== error) for (const listener of this.#outageListeners) listener(error)
+    return thrown
+  }
+
   override query(...args: unknown[]): never {
     const [statement, values, callback] = args as [Partial<Statement> | string, unknown, unknown]
     // Read here, because the pool may send a waiting statement while it handles another one's result.
-    const scope = (typeof statement === 'object' ? statement.scope : undefined) ?? scopeOfPrisma.getStore()
+    const given = typeof statement === 'object' ? statement.scope : undefined
+    const scope = given ?? scopeOfPrisma.getStore()
     if (scope === undefined) return super.query(...(args as [string])) as never
     const config = typeof statement === 'string' ? { text: statement } : statement
     const done = typeof values === 'function' ? values : callback
@@ -61,13 +78,18 @@ export class TenantPool extends pg.Pool {
       [config as QueryConfig],
       typeof values === 'function' ? undefined : values,
     ) as never
-    return super.query(query, undefined as never, done as never) as never
+    const found = super.query(query, undefined as never, done as never) as unknown
+    // Prisma needs the errors of pg, which it converts to its own.
+    if (given === undefined || done) return found as never
+    return (found as Promise<unknown>).catch((error: unknown) => {
+      throw this.errorOf(error)
+    }) as never
   }
 
   queryAll(scope: Scope, statements: readonly UnscopedStatement[]): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
       const settle = (error: Error | undefined, found: QueryResult | QueryResult[]) => {
-        if (error) reject(error)
+        if (error) reject(this.errorOf(error))
         else resolve((Array.isArray(found) ? found : [found]).map(({ rows }) => rows))
       }
       super.query(new ScopedQuery(scope, statements) as never, undefined as never, settle as never)

@@ -16,7 +16,8 @@ export type AfterCommit = (task: () => void) => void
 
 /**
  * Runs `work` in one READ COMMITTED transaction of the scope and returns its result. Rolls back if `work` throws or
- * takes longer than TIMEOUT_MS. Rejects if no connection becomes free within TIMEOUT_MS. Does not retry.
+ * takes longer than TIMEOUT_MS. Does not retry.
+ * @throws DatabaseUnavailable in an outage of the database, and if no connection becomes free within TIMEOUT_MS
  */
 export async function withTransaction<T>(
   db: Db,
@@ -24,13 +25,17 @@ export async function withTransaction<T>(
   work: (tx: Tx, afterCommit: AfterCommit) => Promise<T>,
 ): Promise<T> {
   const tasks: (() => void)[] = []
-  const result = await scopeOfPrisma.run(scope, () =>
-    db.prisma.$transaction(
-      // Only the statement that begins the transaction reads `scopeOfPrisma`; `work` runs without it.
-      (tx) => scopeOfPrisma.run(undefined, () => work(tx, (task) => tasks.push(task))),
-      { maxWait: TIMEOUT_MS, timeout: TIMEOUT_MS },
-    ),
-  )
+  const result = await scopeOfPrisma
+    .run(scope, () =>
+      db.prisma.$transaction(
+        // Only the statement that begins the transaction reads `scopeOfPrisma`; `work` runs without it.
+        (tx) => scopeOfPrisma.run(undefined, () => work(tx, (task) => tasks.push(task))),
+        { maxWait: TIMEOUT_MS, timeout: TIMEOUT_MS },
+      ),
+    )
+    .catch((error: unknown) => {
+      throw db.errorOf(error)
+    })
   for (const task of tasks) {
     try {
       task()

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { createTenantGate, createTenantGates, MAX_WAITING } from '../../src/domain/tenant-gate.ts'
-import { ServerBusy } from '../../src/errors.ts'
+import { QueueFull } from '../../src/errors.ts'
 import { checkGateOrder } from '../support/gate-order.ts'
 
 /** Creates work that ends when the test calls `end` with its name. */
@@ -144,7 +144,7 @@ describe('the work of a tenant', () => {
     const work = createWork()
     void gate.run('acme', work.start('a'))
     for (let n = 0; n < MAX_WAITING; n++) void gate.run('acme', () => n)
-    await expect(gate.run('acme', () => 0)).rejects.toEqual(new ServerBusy(MAX_WAITING))
+    await expect(gate.run('acme', () => 0)).rejects.toEqual(new QueueFull(MAX_WAITING))
     work.end('a')
     await settled()
     expect(await gate.run('acme', () => 'free')).toBe('free')

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { LimitReached, Unavailable } from '../../src/errors.ts'
+import { DatabaseUnavailable, LimitReached, Unavailable } from '../../src/errors.ts'
 import { backends, embedded } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
@@ -364,6 +364,40 @@ describe.each(backends)('a failure on $name', (backend) => {
       expect(answer).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('Try again later') })
     }
     set.mockRestore()
+    expect(error).not.toHaveBeenCalled()
+  })
+
+  test('of the database has the code SERVER_BUSY, over HTTP with 503 and Retry-After, and is not logged', async () => {
+    const error = vi.spyOn(server.deps.log, 'error')
+    const { pool } = server.deps.reads
+    const query = vi.spyOn(pool, 'query').mockImplementation(() => Promise.reject(new DatabaseUnavailable()))
+    const all = vi.spyOn(pool, 'queryAll').mockImplementation(() => Promise.reject(new DatabaseUnavailable()))
+    try {
+      for (const [transport, how] of Object.entries({
+        json: 503,
+        graphql: 503,
+        get: 503,
+        events: 503,
+        socket: 'next',
+      })) {
+        const answer = await send(transport as Transport, { query: PAGE })
+        expect(answer, transport).toMatchObject({
+          how,
+          code: 'SERVER_BUSY',
+          message: expect.stringMatching(/Try again later\..* may have been/),
+        })
+      }
+      const headers = { 'content-type': 'application/json', 'x-actor': 'ada' }
+      for (const accept of Object.values(ACCEPT)) {
+        const options = { method: 'POST', headers: { ...headers, accept } }
+        const response = await fetch(`${server.url}/graphql`, { ...options, body: JSON.stringify({ query: PAGE }) })
+        expect([response.status, response.headers.get('retry-after')], accept).toEqual([503, '1'])
+        expect(await response.json()).toMatchObject({ errors: [{ extensions: { retryAfterSeconds: 1 } }] })
+      }
+    } finally {
+      query.mockRestore()
+      all.mockRestore()
+    }
     expect(error).not.toHaveBeenCalled()
   })
 

@@ -1,6 +1,6 @@
 // Runs the periodic maintenance tasks. They are idempotent, and any number of processes may run them.
 
-import { Unavailable } from '../../errors.ts'
+import { DatabaseUnavailable, Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { deleteExpiredConversations, removeSummarizedContent } from '../erasure/retention.ts'
 import { endExpiredClaims } from '../claim/claim.ts'
@@ -47,7 +47,8 @@ async function runTask(deps: BackgroundDeps, { name, run }: Task): Promise<void>
     const count = await run(deps)
     if (count > 0) deps.log.info({ count }, name)
   } catch (err) {
-    if (!(err instanceof Unavailable)) deps.log.warn({ err }, `could not ${name}`)
+    // Both outages are logged once.
+    if (!(err instanceof Unavailable || err instanceof DatabaseUnavailable)) deps.log.warn({ err }, `could not ${name}`)
   }
 }
 

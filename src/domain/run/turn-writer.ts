@@ -1,7 +1,7 @@
 // Writes the text of one reply into a streaming turn, in order and exactly once: while one delta is written, the text
 // that arrives is collected for the next. A write whose outcome is unknown is repeated at the same offset.
 
-import { DomainError, InvalidInput, StreamClosed } from '../../errors.ts'
+import { DomainError, InvalidInput, ServerBusy, StreamClosed } from '../../errors.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
 import { isFirstHalf } from '../streaming-turn/state.ts'
 import { appendDelta } from '../streaming-turn/stream.ts'
@@ -28,14 +28,15 @@ type Opened = { turnId: string; writerToken: string }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Retries an idempotent call for up to `ms` milliseconds while it fails unexpectedly, as after a lost connection. */
+/** Retries an idempotent call for up to `ms` milliseconds while it fails unexpectedly or with ServerBusy. */
 export async function persist<T>(ms: number, call: () => Promise<T>): Promise<T> {
   const until = performance.now() + ms
   for (let wait = PAUSE_MS.first; ; wait = Math.min(PAUSE_MS.max, wait * 2)) {
     try {
       return await call()
     } catch (error) {
-      if (error instanceof DomainError || performance.now() + wait > until) throw error
+      const isExpected = error instanceof DomainError && !(error instanceof ServerBusy)
+      if (isExpected || performance.now() + wait > until) throw error
       await pause(wait)
     }
   }

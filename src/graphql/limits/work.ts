@@ -117,7 +117,7 @@ export class Work implements WorkSignal {
     }
   }
 
-  /** Calls `load` when the gate of the tenant's reads admits it. @throws ReadTimeout @throws ServerBusy */
+  /** Calls `load` when the gate of the tenant's reads admits it. @throws ReadTimeout @throws QueueFull */
   async #admitted<T>(load: () => PromiseOrValue<T>): Promise<{ loaded: T; bytes: number }> {
     if (!this.#shared) return this.#load(load)
     const { gates, tenant, reads } = this.#shared

@@ -12,7 +12,7 @@ import { createVerifier } from '../../domain/api-key/verify.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Viewer } from '../../domain/view.ts'
-import { Unavailable } from '../../errors.ts'
+import { ServerBusy, Unavailable } from '../../errors.ts'
 import type { Refusal } from '../refuse.ts'
 import { createJwtVerifier, InvalidToken } from './jwt.ts'
 import type { Names } from './names.ts'
@@ -137,7 +137,7 @@ function createVerification(deps: Deps, { jwt }: Authentication) {
     } catch (error) {
       if (error instanceof InvalidToken) return refuse(unauthenticated(error.message), useOfExpired(error.expired))
       if (error instanceof Unavailable) return refuse(unavailable(error.message))
-      deps.log.error({ err: error }, 'a token could not be verified')
+      if (!(error instanceof ServerBusy)) deps.log.error({ err: error }, 'a token could not be verified')
       return refuse(unavailable('Your token cannot be verified at present. Try again later.'))
     }
   }

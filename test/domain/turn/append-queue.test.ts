@@ -4,6 +4,8 @@
 import pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
 import { newId } from '../../../src/domain/id.ts'
+import { DatabaseUnavailable } from '../../../src/errors.ts'
+import { createAppendQueue } from '../../../src/domain/turn/append-queue.ts'
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import type { AppendCall, AppendedTurn } from '../../../src/store/sql/turn/append-turns.ts'
 import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
@@ -102,6 +104,27 @@ describe.each(backends)('the append queue on $name', (backend) => {
       expect(await seqsOf(tenant, conversationId)).toEqual(upTo(numbers.length + 1))
     }
   })
+
+  it.each(['EPIPE', '57P01', '08006'])(
+    'writes no call twice if the connection is lost after the commit: %s',
+    async (code) => {
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('ann')
+      const { pool } = world.deps
+      const lost = Object.assign(Object.create(pool) as typeof pool, {
+        query: async (statement: never) => {
+          await pool.query(statement)
+          throw pool.errorOf(Object.assign(new Error('lost'), { code }))
+        },
+      })
+      const appends = createAppendQueue(lost, 1, () => {})
+      const calls = upTo(3).map((n) => appends.append(call(tenant, conversationId, String(n))))
+      for (const each of await Promise.allSettled(calls)) {
+        expect(each).toMatchObject({ status: 'rejected', reason: expect.any(DatabaseUnavailable) })
+      }
+      expect(await textsOf(tenant, conversationId)).toEqual(['1', '2', '3'])
+    },
+  )
 
   it('keeps the order of a conversation while a rejected statement is retried call by call', async () => {
     const tenant = world.tenant()
