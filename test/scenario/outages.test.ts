@@ -11,6 +11,7 @@ import { ServerBusy } from '../../src/errors.ts'
 import { backends, type Backend, type Opened } from '../support/backend.ts'
 import { createProxy, type Proxy } from '../support/proxy.ts'
 import { useServer, type TestServer } from '../support/server.ts'
+import { readJournalHead } from '../../src/store/sql/event/read-journal.ts'
 import { sql } from '../support/sql.ts'
 import { ADA, callsOf, TRY_LATER, type Call } from './outage-calls.ts'
 import { createSite, signal, startServices, until } from './processes.ts'
@@ -85,12 +86,26 @@ function appendSteadily(server: TestServer, conversationId: string) {
   }
 }
 
+/** Subscribes to the conversation over one WebSocket, and returns the seqs of its events as they arrive. */
+function follow(server: TestServer, conversationId: string): number[] {
+  const seqs: number[] = []
+  const query = 'subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 0) { seq } }'
+  const headers = { 'x-tenant': ADA.tenant, 'x-actor': ADA.actor }
+  const events = server.client(headers).iterate<any>({ query, variables: { id: conversationId } })
+  const read = async () => {
+    for await (const { data } of events) seqs.push(data.conversationEvents.seq)
+  }
+  read().catch(() => {})
+  return seqs
+}
+
 /** Runs `fault` under steady calls. Expects only answers that mean "try again later", and a recovery. */
 async function expectRecovery(server: TestServer, fault: (steady: ReturnType<typeof callSteadily>) => Promise<void>) {
   const { conversation } = await createConversation(server.deps, ADA, { participants: [{ actor: ADA.actor }] })
   const calls = callsOf(server, conversation.id)
   for (const [name, call] of Object.entries(calls)) expect(await call(), name).toBe('ok')
   const { conversation: written } = await createConversation(server.deps, ADA, {})
+  const seqs = follow(server, written.id)
   const writers = appendSteadily(server, written.id)
   const steady = callSteadily(calls)
   try {
@@ -108,6 +123,10 @@ async function expectRecovery(server: TestServer, fault: (steady: ReturnType<typ
   const stored = texts.rows.map(({ text }) => text as string)
   expect(new Set(stored).size).toBe(stored.length)
   expect(stored).toEqual(expect.arrayContaining(writers.acknowledged))
+  // The subscription continues: it has every entry of the journal once, in order.
+  const last = (await readJournalHead(server.deps.pool, ADA.tenant, written.id))!.lastSeq
+  await until(() => seqs.length >= last)
+  expect(seqs).toEqual(Array.from({ length: last }, (_, index) => index + 1))
 }
 
 describe.skipIf(!SERVICES)('while Postgres and Redis are killed and started again (needs SERVICES)', () => {
