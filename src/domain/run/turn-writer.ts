@@ -35,8 +35,8 @@ export async function persist<T>(ms: number, call: () => Promise<T>): Promise<T>
     try {
       return await call()
     } catch (error) {
-      const isExpected = error instanceof DomainError && !(error instanceof ServerBusy)
-      if (isExpected || performance.now() + wait > until) throw error
+      const isFinal = error instanceof RunFailure || (error instanceof DomainError && !(error instanceof ServerBusy))
+      if (isFinal || performance.now() + wait > until) throw error
       await pause(wait)
     }
   }
