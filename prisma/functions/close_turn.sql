@@ -13,7 +13,8 @@
 --
 -- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status;
 -- 'repeated' when the turn was closed by a call with the same p_hash; 'grown' when a delta arrived since; 'alive' when
--- the writer was not silent for long enough; 'no_call', 'other_name' and 'ambiguous' with the detail of find_calls;
+-- the writer was not silent for long enough; 'no_call', 'other_name', 'ambiguous' and 'waiting' with the detail of
+-- find_calls; 'waiting' also when the turn is no reply of a run and makes a call with the id of one that waits;
 -- 'other_writer' when p_writer is not the hash of the stream; 'left' when the author has left the conversation;
 -- 'missing' when the tenant has no such turn, or the viewer neither opened it nor sees its conversation. The last three
 -- lock nothing.
@@ -39,6 +40,7 @@ DECLARE
   tail record;
   windows integer[];
   fault record;
+  waiting jsonb;
   claimed claim%ROWTYPE;
   last integer;
 BEGIN
@@ -85,26 +87,34 @@ BEGIN
     RETURN QUERY SELECT 'alive', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
     RETURN;
   END IF;
+  IF jsonb_array_length(p_calls) > 0 AND NOT EXISTS (
+    SELECT FROM run r WHERE r.conversation_id = t.conversation_id AND r.actor = t.actor AND r.state = 'RUNNING' AND r.turn_id = p_turn) THEN
+    waiting := waiting_call(t.conversation_id, t.actor, p_calls);
+    IF waiting IS NOT NULL THEN
+      RETURN QUERY SELECT 'waiting', waiting::text, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
+      RETURN;
+    END IF;
+  END IF;
   IF p_results IS NOT NULL THEN
     SELECT p.windows INTO windows FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor;
-    SELECT c.outcome, c.detail INTO fault FROM find_calls(t.conversation_id, t.actor, windows, p_results) c
+    SELECT c.outcome, c.detail INTO fault FROM find_calls(t.conversation_id, t.actor, windows, p_results, NULL) c
     WHERE c.outcome <> 'found' LIMIT 1;
     IF FOUND THEN
       RETURN QUERY SELECT fault.outcome, fault.detail::text, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
       RETURN;
     END IF;
     WITH answered AS (
-      SELECT c.part, c.call_id, c.turn_id, c.call_position
-      FROM find_calls(t.conversation_id, t.actor, windows, p_results) c
+      SELECT c.part, c.call_id, c.turn_id, c.call_position, c.approval_id
+      FROM find_calls(t.conversation_id, t.actor, windows, p_results, NULL) c
       UNION ALL
-      SELECT (e.v->>'part')::integer, e.v->>'callId', t.id, t.root_seq
+      SELECT (e.v->>'part')::integer, e.v->>'callId', t.id, t.root_seq, NULL
       FROM jsonb_array_elements(p_results) AS e(v) WHERE e.v ? 'place'
     ), returned AS (
-      INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id)
-      SELECT DISTINCT t.conversation_id, a.call_id, a.call_position, t.id FROM answered a
+      INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id, approval_id)
+      SELECT DISTINCT t.conversation_id, a.call_id, a.call_position, t.id, a.approval_id FROM answered a
     )
-    SELECT jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_build_object(
-                       'callTurnId', a.turn_id, 'callPosition', a.call_position) END ORDER BY p.o) INTO p_parts
+    SELECT jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_strip_nulls(jsonb_build_object(
+                       'callTurnId', a.turn_id, 'callPosition', a.call_position, 'approvalId', a.approval_id)) END ORDER BY p.o) INTO p_parts
     FROM jsonb_array_elements(p_parts) WITH ORDINALITY AS p(part, o) LEFT JOIN answered a ON a.part = p.o - 1;
   END IF;
 

@@ -44,7 +44,7 @@ const turnFields = (t: InputFieldBuilder) => ({
     description:
       'Idempotency key, unique per actor and conversation; 1 to 200 characters. If the actor already used it for '
       + 'the same content, the call returns the existing turn; for different content, it fails with Conflict. '
-      + 'Defaults to null, for no key.',
+      + 'The id of a run, a colon and a number are reserved for the results of runs. Defaults to null, for no key.',
   }),
   replyToId: t.id({
     description:
@@ -260,8 +260,8 @@ const SupersedeTurnInput = builder.inputType('SupersedeTurnInput', {
     turnId: t.id({
       required: true,
       description:
-        'Id of the newest version of the turn. Fails with Conflict for an older version, an open turn or an erased '
-        + 'turn.',
+        'Id of the newest version of the turn. Fails with Conflict for an older version, an open turn, an erased '
+        + 'turn, and a turn with a tool call that waits for approval or was approved or denied.',
     }),
     turn: t.field({ type: TurnVersionInput, required: true, description: 'Newer version.' }),
     ...asField(t, 'Author of the turn.'),

@@ -1,6 +1,7 @@
 // Approvals of tool calls: their type, the query that lists them, the mutation that decides, and their events.
 
 import { approvalCursor, getApprovalPage, type Approval } from '../domain/run/approval.ts'
+import { hashOfCall } from '../domain/run/call-hash.ts'
 import { MAX_REASON, resolveApproval, type ResolvedApproval } from '../domain/run/resolve-approval.ts'
 import type { VisibleApproval } from '../domain/event/event.ts'
 import { JSON_BYTES } from '../domain/input.ts'
@@ -77,6 +78,17 @@ builder.objectType('Approval', {
         const call = turn && partsOf(turn).find((part) => part.type === 'toolCall' && part.callId === callId)
         return call?.type === 'toolCall' ? call.arguments : null
       },
+    }),
+    callHash: t.string({
+      nullable: true,
+      description:
+        'SHA-256 hash of the call that is approved, as 64 lower-case hexadecimal digits: of '
+        + '`{"arguments":…,"callId":…,"toolName":…}` in the canonical form of RFC 8785, with the arguments of the model. '
+        + 'The run executes the call only if it still has this hash. Null if the content of the turn was erased or '
+        + 'removed.',
+      extensions: SHAREABLE,
+      resolve: async ({ turnId, callId, callHash }, _, context) =>
+        callHash ?? hashOfCall(await loadTurn(context, turnId), callId),
     }),
     edited: t.boolean({
       description: 'Whether the decision replaced the arguments of the model.',
@@ -158,6 +170,11 @@ const ResolveApprovalInput = builder.inputType('ResolveApprovalInput', {
     }),
     reason: t.string({
       description: `Reason of the decision; at most ${MAX_REASON} characters. The model gets the reason of a denial.`,
+    }),
+    expectedCallHash: t.string({
+      description:
+        'The `callHash` that the approval must have. With another one, the call fails with Conflict and decides nothing. '
+        + 'Null for any.',
     }),
     ...asField(t, 'Actor that decides.'),
   }),

@@ -145,7 +145,7 @@ builder.mutationField('commitTurn', (t) =>
     description:
       'Commits an open turn. Its content is the streamed text, followed by `parts`. Repeated with the same input, '
       + 'the call returns the current turn.',
-    errors: orErrors('CommitTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
+    errors: orErrors('CommitTurn', [InvalidInput, NotFound, NotAllowed, Conflict, StreamClosed]),
     args: {
       input: t.arg({ type: CommitTurnInput, required: true, description: 'Turn, and the content after its text.' }),
     },

@@ -33,6 +33,7 @@ const KEPT: Record<string, readonly string[]> = {
     'userId',
   ],
   'Secrets, of which only hashes are stored.': ['claimToken', 'writerToken'],
+  'Hashes, which are only compared.': ['expectedCallHash'],
   'Names of tools and calls, models, providers and types, which programs compare.': [
     'adapter',
     'callId',

@@ -722,8 +722,10 @@ const FACTS: Call[] = [
     async run(cell) {
       const { deps, viewer, given, relation } = cell
       const isNew = relation !== 'FORMER'
-      const requested = isNew ? (await requestedApprovals(deps, viewer.tenant, given.id)).approvalIds : [given.approval]
-      return domain.resolveApproval(deps, viewer, { approvalId: requested[0]!, decision: 'DENY' })
+      const calls = [{ callId: randomUUID() }]
+      const requested = isNew && (await requestedApprovals(deps, viewer.tenant, given.id, { calls })).approvalIds
+      const approvalId = requested ? requested[0]! : given.approval
+      return domain.resolveApproval(deps, viewer, { approvalId, decision: 'DENY' })
     },
   },
   {

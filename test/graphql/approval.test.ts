@@ -2,11 +2,12 @@
 
 import { describe, expect, it } from 'vitest'
 import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
+import { callHash } from '../../src/domain/run/call-hash.ts'
 import { requestedApprovals } from '../support/approvals.ts'
 import { backends } from '../support/backend.ts'
 import { take, TENANT, useClients } from './client.ts'
 
-const FIELDS = 'id callId toolName arguments edited state decidedBy reason turn { actor } conversation { id }'
+const FIELDS = 'id callId toolName arguments callHash edited state decidedBy reason turn { actor } conversation { id }'
 
 const EVENTS = `subscription ($id: ID!) {
   conversationEvents(conversationId: $id, afterSeq: 0, types: [APPROVAL_REQUESTED, APPROVAL_RESOLVED]) {
@@ -38,6 +39,7 @@ describe.each(backends)('an approval on $name', (backend) => {
       callId: 'c1',
       toolName: 'pay',
       arguments: { amount: 9 },
+      callHash: callHash({ id: 'c1', name: 'pay', arguments: { amount: 9 } }),
       edited: false,
       state: 'PENDING',
       decidedBy: null,
@@ -60,8 +62,22 @@ describe.each(backends)('an approval on $name', (backend) => {
       resolveApproval: { code: 'NOT_FOUND' },
     })
 
+    const unexpected = { approvalId: approvalIds[0], decision: 'APPROVE', expectedCallHash: '0'.repeat(64) }
+    expect(await ada(RESOLVE, { input: unexpected })).toMatchObject({
+      resolveApproval: { code: 'CONFLICT', message: expect.stringContaining('is not the expected one') },
+    })
+    await clients.deps.db.of(TENANT).approval.updateMany({ data: { callHash: null } })
+    const HASH = `query ($id: ID!) { node(id: $id) { ... on Approval { callHash } } }`
+    expect(await ada(HASH, { id: approvalIds[0] })).toEqual({ node: { callHash: approval.callHash } })
+
     const next = take(following, 1)
-    const input = { approvalId: approvalIds[0], decision: 'APPROVE', arguments: { amount: 3 }, reason: 'Less.' }
+    const input = {
+      expectedCallHash: approval.callHash,
+      approvalId: approvalIds[0],
+      decision: 'APPROVE',
+      arguments: { amount: 3 },
+      reason: 'Less.',
+    }
     const resolved = {
       ...approval,
       arguments: { amount: 3 },

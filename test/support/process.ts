@@ -45,8 +45,8 @@ const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes:
 /** Returns the viewer of an actor in a new tenant. */
 export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
 
-/** Creates a database on the backend, on which `start` starts processes. */
-export async function openSite(backend: Backend): Promise<Site> {
+/** Creates a database on the backend, on which `start` starts processes. `settings` override the defaults below. */
+export async function openSite(backend: Backend, settings: Partial<DepsConfig> = {}): Promise<Site> {
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const undo: (() => Promise<unknown>)[] = []
   let storage: Pick<DepsConfig, 'dataDir' | 'databaseUrl' | 'redisUrl'>
@@ -76,6 +76,7 @@ export async function openSite(backend: Backend): Promise<Site> {
             presenceTtlMs: 60_000,
             rateLimitPoints: 0,
             logLevel: 'silent',
+            ...settings,
           },
           log,
         )

@@ -119,6 +119,7 @@ END $$;
 --          turns[].kind  the kind of participant that the author becomes if the turn makes it join
 --          turns[].authorKind  the kind of the author's own credential; absent if another one, or none, writes the turn
 --          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
+--          turns[].runHolder  holder of the run that writes the turn's results, as for find_calls; absent for none
 --          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
 --          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
 --                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
@@ -129,8 +130,8 @@ END $$;
 -- turn ('written', with the detail 'joined' when the actor joined one entry before, or
 -- 'changed' when its kind as a participant became authorKind one entry before, and with the stored parts of a turn
 -- with tool results; or 'repeated', with the turn that its clientId already wrote), or one row that names the fault
--- ('moved_on', 'other_content', 'held', 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'no_claim',
--- 'removed', 'left', 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition,
+-- ('moved_on', 'other_content', 'held', 'stranger', 'no_call', 'other_name', 'ambiguous', 'waiting', 'no_reply',
+-- 'no_claim', 'removed', 'left', 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition,
 -- each turn that wakes up nobody because of the loop guard (wake_up_participants) has a row 'stopped' with the seq of
 -- the entry WAKE_UPS_STOPPED. No two calls may answer with the same claim.
 --
@@ -196,7 +197,7 @@ BEGIN
       id text, actor text, kind participant_kind, "authorKind" participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "writerHash" text, "claimHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
+      "writerHash" text, "claimHash" text, "runHolder" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
       terms integer[], cues smallint, mentions text[])
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
@@ -207,7 +208,7 @@ BEGIN
     WHERE j.conversation_id = ANY (locked)
   ), result AS MATERIALIZED (
     SELECT s.call, s.place, c.*
-    FROM said s CROSS JOIN LATERAL find_calls(s.conversation_id, s.actor, s.windows, s.results) c
+    FROM said s CROSS JOIN LATERAL find_calls(s.conversation_id, s.actor, s.windows, s.results, s."runHolder") c
     WHERE s.twin_id IS NULL AND s.results IS NOT NULL
   ), fault AS MATERIALIZED (
     SELECT DISTINCT ON (f.call) f.call, f.place, f.outcome, f.detail
@@ -237,6 +238,10 @@ BEGIN
         AND NOT EXISTS (SELECT FROM said o WHERE o.call = s.call AND o.actor = a.actor)
       UNION ALL
       SELECT r.call, r.place, r.outcome, r.detail::text FROM result r WHERE r.outcome <> 'found'
+      UNION ALL
+      SELECT s.call, s.place, 'waiting', w.fault::text
+      FROM said s CROSS JOIN LATERAL waiting_call(s.conversation_id, s.actor, s.calls) AS w(fault)
+      WHERE s.twin_id IS NULL AND jsonb_array_length(s.calls) > 0 AND w.fault IS NOT NULL
       UNION ALL
       SELECT s.call, s.place, 'no_reply', s."replyToId"
       FROM said s
@@ -281,9 +286,11 @@ BEGIN
     WINDOW w AS (PARTITION BY s.conversation_id ORDER BY s.call, s.place)
   ), answered AS MATERIALIZED (
     -- The call of each tool result. Its turn is stored before, or in the same append, perhaps by an earlier attempt.
-    SELECT r.call, r.place, r.part, r.call_id, r.turn_id, r.call_position FROM result r WHERE r.outcome = 'found'
+    SELECT r.call, r.place, r.part, r.call_id, r.turn_id, r.call_position, r.approval_id
+    FROM result r WHERE r.outcome = 'found'
     UNION ALL
-    SELECT f.call, f.place, (e.v->>'part')::integer, e.v->>'callId', coalesce(c.twin_id, c.id), coalesce(c.twin_seq, n.seq)
+    SELECT f.call, f.place, (e.v->>'part')::integer, e.v->>'callId', coalesce(c.twin_id, c.id),
+           coalesce(c.twin_seq, n.seq), NULL
     FROM fresh f
     CROSS JOIN LATERAL jsonb_array_elements(f.results) AS e(v)
     JOIN said c ON c.call = f.call AND c.place = (e.v->>'place')::integer
@@ -291,8 +298,8 @@ BEGIN
     WHERE f.results IS NOT NULL
   ), linked AS MATERIALIZED (
     SELECT f.call, f.place,
-           jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_build_object(
-                       'callTurnId', a.turn_id, 'callPosition', a.call_position) END ORDER BY p.o) AS parts
+           jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_strip_nulls(jsonb_build_object(
+                       'callTurnId', a.turn_id, 'callPosition', a.call_position, 'approvalId', a.approval_id)) END ORDER BY p.o) AS parts
     FROM fresh f
     CROSS JOIN LATERAL jsonb_array_elements(f.parts) WITH ORDINALITY AS p(part, o)
     LEFT JOIN answered a ON a.call = f.call AND a.place = f.place AND a.part = p.o - 1
@@ -334,8 +341,8 @@ BEGIN
     SELECT f.conversation_id, c.v->>'callId', f.id, c.v->>'name'
     FROM fresh f CROSS JOIN LATERAL jsonb_array_elements(f.calls) AS c(v)
   ), returned AS (
-    INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id)
-    SELECT DISTINCT f.conversation_id, a.call_id, a.call_position, f.id
+    INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id, approval_id)
+    SELECT DISTINCT f.conversation_id, a.call_id, a.call_position, f.id, a.approval_id
     FROM answered a JOIN fresh f ON f.call = a.call AND f.place = a.place
   ), opened AS (
     INSERT INTO stream (turn_id, conversation_id, tenant, viewer, writer_hash)

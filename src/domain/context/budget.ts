@@ -160,7 +160,7 @@ export async function sizeOf(
 
 /** Returns the part without the fields that are not sent to providers. */
 const sentPart = (part: ContentPart) =>
-  part.type === 'toolResult' ? { ...part, callTurnId: undefined, callPosition: undefined } : part
+  part.type === 'toolResult' ? { ...part, callTurnId: undefined, callPosition: undefined, approvalId: undefined } : part
 
 /** Returns the length of a message's text and of the JSON of its other parts, in UTF-16 units. */
 function charsOf({ parts }: Message): number {

@@ -67,11 +67,25 @@ export type CallMatches = {
   callTurns: Map<string, number>
 }
 
+/** Returns the keys of the calls with a result that was written because of the decision about the call. */
+const decidedCalls = (turns: readonly ContextTurn[]): ReadonlySet<string> =>
+  new Set(
+    turns.flatMap((turn) =>
+      turn.role === 'SYSTEM' || turn.parts === null
+        ? []
+        : partsIn(turn).flatMap((part) =>
+            part.type === 'toolResult' && part.approvalId ? [callKey(part.callPosition, part.callId)] : [],
+          ),
+    ),
+  )
+
 /**
  * Matches each result with the earlier call that it names by callId and by the position of the call's turn. Only the
- * first result of a call is matched. Ignores results in SYSTEM turns, and results whose call is not in the list.
+ * first result of a call is matched; of a call that was decided about, the first one that was written because of the
+ * decision. Ignores results in SYSTEM turns, and results whose call is not in the list.
  */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
+  const decided = decidedCalls(turns)
   const open = new Map<string, number[]>()
   const parent = turns.map((_, index) => index)
   const find = (index: number): number => (parent[index] === index ? index : (parent[index] = find(parent[index]!)))
@@ -84,7 +98,8 @@ export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
         if (waiting) waiting.push(index)
         else open.set(call, [index])
       } else if (part.type === 'toolResult' && turn.role !== 'SYSTEM') {
-        const callTurn = open.get(callKey(part.callPosition, part.callId))?.pop()
+        const call = callKey(part.callPosition, part.callId)
+        const callTurn = decided.has(call) && !part.approvalId ? undefined : open.get(call)?.pop()
         if (callTurn === undefined) continue
         callTurns.set(`${index}:${partIndex}`, callTurn)
         const [a, b] = [find(callTurn), find(index)]

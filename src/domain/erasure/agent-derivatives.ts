@@ -22,13 +22,13 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'approval',
-    data: 'Ids of tool calls of runs; the edited arguments and the reason of the decision about each.',
-    onEdit: { how: 'Kept: the decision is about the version that made the call.' },
+    data: 'Ids and hashes of tool calls of runs; the edited arguments and the reason of the decision about each.',
+    onEdit: { how: 'Kept: a turn whose call waits or was decided about cannot be superseded.' },
     onErase: {
       how:
-        'A pending approval is cancelled, with an entry APPROVAL_RESOLVED; edited_arguments and reason are set to '
-        + 'null. They are also set to null when the user who decided is erased. If the run has not ended, a call with '
-        + 'edited arguments is then cancelled, because its arguments are lost.',
+        'A pending approval is cancelled, with an entry APPROVAL_RESOLVED; edited_arguments, reason and call_hash are '
+        + 'set to null. The first two are also set to null when the user who decided is erased. If the run has not '
+        + 'ended, a call with edited arguments is then cancelled, because its arguments are lost.',
       erase: eraseApprovals,
     },
     onDelete: CASCADE,

@@ -32,19 +32,23 @@ async function appendResults(
   isCorrection: boolean,
 ): Promise<void> {
   const written = await persist(deps.streamLeaseMs, () =>
-    appendTurn(deps, agentOf(run), {
-      conversationId: run.conversationId,
-      turn: {
-        role: 'TOOL',
-        parts: results.map(({ call, result }) => ({
-          toolResult: { callId: call.id, name: call.name, result, callTurnId: turn.id },
-        })),
-        audience: run.audience,
-        replyToId: turn.id,
-        traceId: run.id,
-        clientId: `${run.id}:${round}`,
+    appendTurn(
+      deps,
+      agentOf(run),
+      {
+        conversationId: run.conversationId,
+        turn: {
+          role: 'TOOL',
+          parts: results.map(({ call, result }) => ({
+            toolResult: { callId: call.id, name: call.name, result, callTurnId: turn.id },
+          })),
+          audience: run.audience,
+          replyToId: turn.id,
+          traceId: run.id,
+        },
       },
-    }),
+      { holder: run.holder, clientId: `${run.id}:${round}` },
+    ),
   )
   const { tenant, id: runId } = run
   await persist(deps.streamLeaseMs, () =>

@@ -1,5 +1,6 @@
 // Requests approvals of a reply's tool calls, cancels pending approvals, and expires approvals at their time limit.
-// Each change is a journal entry. Every transaction locks the journal before any other row.
+// Each change is a journal entry. Every transaction locks the journal before any other row, so a call either waits before
+// a newer version of its turn is written, which is then refused, or its turn is superseded before the call waits.
 
 import { Conflict } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
@@ -15,16 +16,29 @@ import { newId } from '../id.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
 import { stepApproval } from './approval-state.ts'
+import { hashOfCall } from './call-hash.ts'
+import { RunFailure } from './failure.ts'
 
 /** A tool call that requires approval. `seconds` is the time until its approval expires. */
 export type CallToApprove = { callId: string; toolName: string; seconds: number }
 
 type RunRef = { id: string; conversationId: string }
 
+/** Reads the content of the turn whose calls need approval. @throws RunFailure */
+async function readTurn(tx: Tx, conversationId: string, turnId: string): Promise<{ text: string; parts: unknown }> {
+  const turn = await tx.turn.findUnique({ where: { id_conversationId: { id: turnId, conversationId } } })
+  if (turn?.status === 'COMMITTED' && turn.supersededBy === null && turn.removedAt === null) return turn
+  throw new RunFailure(
+    'INTERRUPTED',
+    'The turn with the tool calls was superseded or erased before they were approved.',
+  )
+}
+
 /**
  * Requests an approval for each of the given tool calls of the turn, in order. The transaction must have locked the
  * journal.
  * @returns the seq of the last entry
+ * @throws RunFailure if the turn was superseded or erased, or its content was removed
  */
 export async function requestApprovals(
   tx: Tx,
@@ -34,10 +48,13 @@ export async function requestApprovals(
 ): Promise<number> {
   // Sorted, because approvals that were requested at the same time are listed in the order of their ids.
   const ids = calls.map(() => newId('approval')).sort()
+  const turn = await readTurn(tx, conversationId, turnId)
   let seq = 0
   for (const [index, call] of calls.entries()) {
     const approvalId = ids[index]!
-    await insertApproval(tx, { id: approvalId, conversationId, runId, turnId, ...call })
+    const hash = hashOfCall(turn, call.callId)
+    if (hash === null) throw new Error(`Turn ${turnId} has no call ${call.callId}.`)
+    await insertApproval(tx, { id: approvalId, conversationId, runId, turnId, callHash: hash, ...call })
     seq = await writeEntry(tx, conversationId, 'APPROVAL_REQUESTED', { turnId, approvalId })
   }
   return seq
@@ -46,7 +63,7 @@ export async function requestApprovals(
 type Pending = { id: string; turnId: string; conversationId: string }
 
 async function end(tx: Tx, { id, turnId, conversationId }: Pending, state: 'EXPIRED' | 'CANCELLED'): Promise<number> {
-  await writeResolution(tx, id, { state, editedArguments: null, reason: null, decidedBy: null })
+  await writeResolution(tx, id, { state, editedArguments: null, reason: null, decidedBy: null, callHash: null })
   return writeEntry(tx, conversationId, 'APPROVAL_RESOLVED', { turnId, approvalId: id })
 }
 

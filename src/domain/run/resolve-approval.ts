@@ -15,6 +15,7 @@ import { redactInput } from '../redaction.ts'
 import type { Viewer } from '../view.ts'
 import { stepApproval, type Decision } from './approval-state.ts'
 import type { Approval } from './approval.ts'
+import { hashOfCall } from './call-hash.ts'
 import type { RunDeps } from './deps.ts'
 import { optionsOf } from './options.ts'
 import { invalidCalls, offeredTools } from './tools.ts'
@@ -28,6 +29,10 @@ const resolveApprovalInput = z
     decision: z.enum(['APPROVE', 'DENY']),
     arguments: metadata.nullish(),
     reason: text(MAX_REASON).min(1, 'must not be empty').nullish(),
+    expectedCallHash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be a callHash: 64 lower-case hexadecimal digits')
+      .nullish(),
   })
   .refine(({ decision, arguments: edited }) => decision === 'APPROVE' || edited == null, {
     path: ['arguments'],
@@ -77,6 +82,20 @@ function conflictOf(approval: Approval, because: 'DECIDED' | 'EXPIRED' | 'CANCEL
   }
 }
 
+/**
+ * Returns the hash of the call: the stored one, or that of the call in the turn if an older version of the server
+ * requested the approval. @throws Conflict if another hash is expected
+ */
+async function requireHash(tx: Tx, approval: Approval, expected: string | null): Promise<string | null> {
+  const { conversationId, turnId, callId, toolName } = approval
+  const where = { id_conversationId: { id: turnId, conversationId } }
+  const hash = approval.callHash ?? hashOfCall(await tx.turn.findUnique({ where }), callId)
+  if (expected === null || expected === hash) return hash
+  throw new Conflict(
+    `The call of ${toolName} is not the expected one: its callHash is ${hash}. Read the approval again before you decide.`,
+  )
+}
+
 type ResolveDeps = Platform & Pick<RunDeps, 'tools'>
 
 /** Checks edited arguments against the schema of the tool, like the arguments of the model. @throws InvalidInput */
@@ -94,8 +113,8 @@ function requireValid({ tools }: ResolveDeps, run: { options: unknown }, toolNam
  * @throws NotFound if the viewer does not see the call
  * @throws NotAllowed without a right that rights.ts requires, to the agent itself, or if the viewer has left a MEMBERS
  * conversation
- * @throws Conflict if a different decision was made (the message names its actor), or the approval expired or was
- * cancelled
+ * @throws Conflict if a different decision was made (the message names its actor), the approval expired or was
+ * cancelled, or the call has another hash than `expectedCallHash`
  */
 export async function resolveApproval(
   deps: ResolveDeps,
@@ -120,14 +139,16 @@ export async function resolveApproval(
       throw new NotAllowed(`${JSON.stringify(run.actor)} made this call, and cannot decide about it.`)
     }
     const step = stepApproval(approval, { type: 'decide', decision, now: await readTime(tx) })
-    if (step.outcome === 'repeated') return { approval, changed: false }
     if (step.outcome === 'refused') throw conflictOf(approval, step.because)
+    const hash = await requireHash(tx, approval, given.expectedCallHash ?? null)
+    if (step.outcome === 'repeated') return { approval, changed: false }
     if (decision.arguments !== null) requireValid(deps, run, approval.toolName, decision.arguments)
     await writeResolution(tx, approvalId, {
       state: step.next,
       editedArguments: decision.arguments,
       reason: decision.reason,
       decidedBy: viewer.actor,
+      callHash: hash,
     })
     const seq = await writeEntry(tx, conversationId, 'APPROVAL_RESOLVED', { turnId, approvalId, actor: viewer.actor })
     const { tenant } = viewer

@@ -6,8 +6,11 @@ import type { ApprovalState } from '../../store/generated/enums.ts'
 import type { CallToApprove } from './request-approvals.ts'
 import type { OfferedTool, Tool } from './tools.ts'
 
-/** The decision about a call. `editedArguments` is null if the decision keeps the arguments of the call. */
-export type CallDecision = { state: ApprovalState; editedArguments: unknown; reason: string | null }
+/**
+ * The decision about a call. `editedArguments` is null if the decision keeps the arguments of the call. `isChanged`:
+ * whether the call of the run, or the call in the newest version of the turn, is not the one that was approved.
+ */
+export type CallDecision = { state: ApprovalState; editedArguments: unknown; reason: string | null; isChanged: boolean }
 
 /**
  * SERVER: the server executes the call. `edited` are its arguments if a decision replaced them; otherwise null.
@@ -35,6 +38,9 @@ const REFUSALS: Record<Exclude<ApprovalState, 'APPROVED'>, string> = {
   PENDING: 'Nobody has approved the call.',
 }
 
+/** The error for an approved call whose content is not the approved one. */
+const CHANGED = 'The call was not executed: its tool, id or arguments are not the approved ones.'
+
 /** @param decisions by call id; a call without a decision is PENDING if its tool requires approval, else APPROVED */
 export function settleCalls(
   calls: readonly ProviderToolCall[],
@@ -49,6 +55,7 @@ export function settleCalls(
       const error = REFUSALS[state]
       return { call, by: 'DECISION', result: decision?.reason ? { error, reason: decision.reason } : { error } }
     }
+    if (decision?.isChanged) return { call, by: 'DECISION', result: { error: CHANGED } }
     return tool?.execute
       ? { call, by: 'SERVER', execute: tool.execute, edited: decision?.editedArguments ?? null }
       : { call, by: 'CALLER' }

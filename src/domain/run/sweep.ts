@@ -103,14 +103,20 @@ async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
   })
   const event = eventAfterLoss(loss?.reply ?? null)
   const { toApprove = [] } = loss ?? {}
-  await changeRun(deps, run, {
-    event,
-    heldBy: run.holder,
-    ...(event === 'fail' ? { failure } : null),
-    ...(event === 'await-approval' && turnId !== null && toApprove.length > 0
-      ? { also: async (tx, waiting) => void (await requestApprovals(tx, waiting, turnId, toApprove)) }
-      : null),
-  })
+  const fail = (because: RunFailure) => changeRun(deps, run, { event: 'fail', heldBy: run.holder, failure: because })
+  if (event === 'fail') return void (await fail(failure))
+  try {
+    await changeRun(deps, run, {
+      event,
+      heldBy: run.holder,
+      ...(event === 'await-approval' && turnId !== null && toApprove.length > 0
+        ? { also: async (tx, waiting) => void (await requestApprovals(tx, waiting, turnId, toApprove)) }
+        : null),
+    })
+  } catch (error) {
+    if (!(error instanceof RunFailure)) throw error
+    await fail(error)
+  }
 }
 
 /**

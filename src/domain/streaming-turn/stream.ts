@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../errors.ts'
 import { closeTurn, type CloseRow, type ClosedTurn } from '../../store/sql/streaming-turn/close-turn.ts'
-import type { ResultFault } from '../../store/sql/turn/append-turns.ts'
+import type { ResultFault, WaitingCall } from '../../store/sql/turn/append-turns.ts'
 import { readOpenTurn } from '../../store/sql/streaming-turn/read-text.ts'
 import { readSilentStreams } from '../../store/sql/streaming-turn/read-silent-streams.ts'
 import type { StreamDeps } from './delta-queue.ts'
@@ -14,6 +14,7 @@ import { announceEntries } from '../publisher.ts'
 import { authorize, trusted } from '../authorize.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
 import { redactInput } from '../redaction.ts'
+import { callWaits } from '../turn/append-refusal.ts'
 import { hashOfWriter, writerToken } from '../turn/writer.ts'
 import { contentOf, digest, parts, toParts, type ContentPart } from '../turn/content.ts'
 import { resultProblem } from '../turn/tool-results.ts'
@@ -120,6 +121,7 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
  * @throws InvalidInput for a text part, a result without a call, or a turn without content @throws NotFound
  * @throws StreamClosed if the turn was closed by another call, or with other input
  * @throws NotAllowed for another writerToken, or an author who has left
+ * @throws Conflict if a call in the turn, or one that it answers, waits for approval
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   authorize(viewer, 'commitTurn')
@@ -227,6 +229,7 @@ async function close(
   if (row.outcome === 'no_call' || row.outcome === 'other_name' || row.outcome === 'ambiguous') {
     throw InvalidInput.at('parts', resultProblem(row.outcome, JSON.parse(row.detail!) as ResultFault))
   }
+  if (row.outcome === 'waiting') throw callWaits(JSON.parse(row.detail!) as WaitingCall)
   const turn = (await getTurns(deps, actAs(trusted(viewer), row.actor), [turnId])).get(turnId)
   if (!turn) throw new NotFound('turn', turnId)
   return turn

@@ -7,6 +7,7 @@ import type {
   ClaimFault,
   ResultFault,
   UsedClientId,
+  WaitingCall,
 } from '../../store/sql/turn/append-turns.ts'
 import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { resultProblem } from './tool-results.ts'
@@ -35,6 +36,39 @@ export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId
  */
 export const notInView = (path: string, turnId: string): InvalidInput =>
   InvalidInput.at(path, `is ${turnId}; the author sees no such turn in the conversation`)
+
+const nameOf = ({ callId, turnId }: WaitingCall) => `Call ${JSON.stringify(callId)} of turn ${turnId}`
+
+/** Returns the error for a turn that would change, answer or repeat a call that waits, or answer a denied call. */
+export function callWaits(waiting: WaitingCall): Conflict {
+  const { approvalId, state, runId } = waiting
+  switch (state) {
+    case 'DENIED':
+      return new Conflict(`${nameOf(waiting)} was denied by approval ${approvalId}. The denial is its only result.`)
+    case 'APPROVED':
+      return new Conflict(
+        `${nameOf(waiting)} waits for its result after approval ${approvalId}. Until run ${runId} has written it, nobody `
+          + 'else can answer the call or make another one with its id. A client that executes the call appends the '
+          + 'result once the run is WAITING_FOR_TOOLS.',
+      )
+    default:
+      return new Conflict(
+        `${nameOf(waiting)} waits for approval ${approvalId}. Until run ${runId} has written the result after the `
+          + 'decision, nobody else can supersede the turn, answer the call or make another one with its id.',
+      )
+  }
+}
+
+/** Returns the error for a newer version of a turn with a decided or waiting call, or with a denial. */
+export function callStands(call: WaitingCall): Conflict {
+  const { approvalId, state } = call
+  if (state !== 'APPROVED' && state !== 'DENIED') return callWaits(call)
+  const decided = state === 'APPROVED' ? 'approved' : 'denied'
+  return new Conflict(
+    `${nameOf(call)} was ${decided} by approval ${approvalId}. A turn with the call, or with its denial, cannot be `
+      + 'superseded. Append a new turn.',
+  )
+}
 
 /** Returns the error for a token without a live claim on the turn. */
 export function claimNotHeld({ turnId, state, answerId }: ClaimFault): Conflict {
@@ -83,6 +117,8 @@ export function refusalOf(
     case 'other_name':
     case 'ambiguous':
       return InvalidInput.at(`${path(index)}.parts`, resultProblem(outcome, JSON.parse(detail!) as ResultFault))
+    case 'waiting':
+      return callWaits(JSON.parse(detail!) as WaitingCall)
     case 'no_reply':
       return notInView(`${path(index)}.replyToId`, detail!)
     case 'no_claim':

@@ -73,7 +73,7 @@ function toRow(
   input: ParsedTurn,
   status: AppendedTurn['status'],
   content: Content,
-  { writerHash, claimHash }: { writerHash?: string; claimHash?: string } = {},
+  { writerHash, claimHash, runHolder }: { writerHash?: string; claimHash?: string; runHolder?: string } = {},
 ): AppendedTurn {
   const actor = input.actor ?? viewer.actor
   return {
@@ -103,6 +103,7 @@ function toRow(
     clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
     writerHash,
     claimHash,
+    runHolder,
   }
 }
 
@@ -198,17 +199,25 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or without a
  * right that rights.ts requires
- * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was already used for different content, or
- * claimToken has no live claim on the turn to reply to
+ * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was already used for different content,
+ * claimToken has no live claim on the turn to reply to, or a call in the turn, or one that it answers, waits for approval
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
+ * @param byRun for the results of a run's calls: the holder of the run, and the clientId, which no client can choose
  */
-export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
+export async function appendTurn(
+  deps: AppendDeps,
+  viewer: Viewer,
+  input: AppendTurnInput,
+  byRun: { holder: string; clientId: string } | null = null,
+): Promise<Appended> {
   authorize(viewer, 'appendTurn', input)
   const parsed = parse(appendTurnInput, input)
   const { conversationId, turn, claimToken, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
   await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
   const content = await contentGiven(deps, turn, 'turn')
-  const row = toRow(viewer, turn, 'COMMITTED', content, { claimHash: claimHashOf(claimToken, turn) })
+  const written = byRun === null ? turn : { ...turn, clientId: byRun.clientId }
+  const hashes = { claimHash: claimHashOf(claimToken, turn), runHolder: byRun?.holder }
+  const row = toRow(viewer, written, 'COMMITTED', content, hashes)
   return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
 }
 

@@ -27,6 +27,8 @@ export type ContentPart =
       callTurnId?: string
       /** The position of that turn, which all its versions share; absent before the result is written. */
       callPosition?: number
+      /** The approval of the call, if the result was written because of the decision. Never given by a client. */
+      approvalId?: string
     }
   | { type: 'file'; mediaType: string; url: string; fileName?: string | null }
   | { type: 'reasoning'; reasoning: string; signature?: string | null }
@@ -172,23 +174,26 @@ export async function contentOf(
   }
 }
 
+/** A call that a turn answers. `approvalId` is the approval that the result follows; null for none. */
+export type AnsweredCall = { callId: string; callPosition: number; approvalId: string | null }
+
 /** Returns the parts with the call of each result, and the answered calls. `own` is the turn, for its own calls. */
 export function linkResults(
   parts: readonly ContentPart[] | null,
   results: readonly ToolResultRef[],
   found: readonly FoundCall[],
   own: { turnId: string; callPosition: number },
-): { parts: ContentPart[] | null; answered: { callId: string; callPosition: number }[] } {
-  const calls = new Map<number, { turnId: string; callPosition: number }>()
+): { parts: ContentPart[] | null; answered: AnsweredCall[] } {
+  const calls = new Map<number, { turnId: string; callPosition: number; approvalId?: string | null }>()
   for (const { part, place } of results) if (place !== undefined) calls.set(part, own)
   for (const call of found) if (call.outcome === 'found') calls.set(call.part, call)
-  const answered = new Map<string, { callId: string; callPosition: number }>()
+  const answered = new Map<string, AnsweredCall>()
   const linked = parts?.map((part, index): ContentPart => {
     const call = part.type === 'toolResult' ? calls.get(index) : undefined
     if (part.type !== 'toolResult' || !call) return part
-    const { turnId: callTurnId, callPosition } = call
-    answered.set(`${callPosition} ${part.callId}`, { callId: part.callId, callPosition })
-    return { ...part, callTurnId, callPosition }
+    const { turnId: callTurnId, callPosition, approvalId = null } = call
+    answered.set(`${callPosition} ${part.callId}`, { callId: part.callId, callPosition, approvalId })
+    return { ...part, callTurnId, callPosition, ...(approvalId !== null && { approvalId }) }
   })
   return { parts: linked ?? null, answered: [...answered.values()] }
 }

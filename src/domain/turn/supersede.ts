@@ -2,14 +2,13 @@
 // have the same position and audience; each has its own journal entry.
 
 import { z } from 'zod'
-import { InvalidInput, NotFound } from '../../errors.ts'
+import { NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import type { Prisma } from '../../store/generated/client.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
-import type { ToolResultRef } from '../../store/sql/turn/append-turns.ts'
 import { findMentioned } from '../../store/sql/turn/find-mentioned.ts'
-import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
+import type { FoundCall } from '../../store/sql/turn/find-calls.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
 import type { Platform } from '../platform.ts'
@@ -25,9 +24,9 @@ import { clientIdInUse, notInView } from './append-refusal.ts'
 import { conditionsOfTurn, contentGiven, importTime } from './append.ts'
 import { turnVersionInput } from './turn-input.ts'
 import { lockConversationOf, type LockedConversation } from './lock-turn.ts'
-import { digest, linkResults, partsOf, type Content } from './content.ts'
+import { digest, linkResults, type Content } from './content.ts'
+import { findAnsweredCalls, requireUndecided } from './supersede-calls.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
-import { resultProblem } from './tool-results.ts'
 import { getTurns, type Turn } from './turn.ts'
 import type { UpdateDerivatives } from './written-edit.ts'
 
@@ -123,31 +122,6 @@ async function checkReply(
   if (!turn || !sees(view, { ...turn, audience: turn.audience.length > 0 ? turn.audience : null })) {
     throw notInView('turn.replyToId', replyToId)
   }
-}
-
-/**
- * Finds the calls that the results answer. A result without `callTurnId` answers the same call as the older version's
- * result with that callId and tool. @throws InvalidInput
- */
-async function findCallsOf(
-  tx: Tx,
-  conversationId: string,
-  { actor, content }: Edit,
-  older: Older,
-  { windows }: View,
-): Promise<FoundCall[]> {
-  if (content.results.length === 0) return []
-  const kept = partsOf(older).filter((part) => part.type === 'toolResult')
-  const keptTurnOf = ({ callId, name }: ToolResultRef) =>
-    kept.find((part) => part.callId === callId && part.name === name)?.callTurnId
-  const results = content.results.map((result) =>
-    result.place === undefined ? { ...result, turnId: result.turnId ?? keptTurnOf(result) } : result,
-  )
-  const found = await findCalls(tx, conversationId, actor, windows, results)
-  for (const { outcome, detail } of found) {
-    if (outcome !== 'found') throw InvalidInput.at('turn.parts', resultProblem(outcome, detail))
-  }
-  return found
 }
 
 /** Writes the newer version, its entry and its tool calls, and links the older version to it. */
@@ -251,8 +225,8 @@ export type Superseded = {
  * are not kept.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for an actor who is not the turn's author, or has left, or without a right that rights.ts requires
- * @throws Conflict if the turn is open, erased or already superseded, retention removed its content, or the clientId
- * was used for different content
+ * @throws Conflict if the turn is open, erased or already superseded, retention removed its content, the clientId was
+ * used for different content, or an approval protects a call in either version (supersede-calls.ts)
  */
 export async function supersedeTurn(
   deps: SupersedeDeps,
@@ -274,7 +248,8 @@ export async function supersedeTurn(
     const older = await readOlder(tx, locked.conversationId, turnId)
     const view = await checkEdit(tx, locked, older, edit)
     await requirePermitsOfEdit(tx, viewer, locked, older, edit)
-    const calls = await findCallsOf(tx, locked.conversationId, edit, older, view)
+    const calls = await findAnsweredCalls(tx, { ...locked, older }, edit, view.windows)
+    await requireUndecided(tx, { ...locked, older }, edit)
     const { id: newer, seq } = await writeVersion(tx, locked, older, edit, calls)
     const last = (await updateDerivativesOf(deps, tx, locked, older, content.tokens)) ?? seq
     const { conversationId } = locked

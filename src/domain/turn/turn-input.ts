@@ -15,12 +15,19 @@ const citation = z.object({
 /** Maximum number of actors in an audience. */
 export const MAX_AUDIENCE = 1000
 
+/** A clientId that runs use for the results of their calls. */
+const OF_RUN = /^run_\w{26}:\d+$/
+const clientId = name.refine(
+  (value) => !OF_RUN.test(value),
+  'must not be the id of a run, a colon and a number: runs use these for their results',
+)
+
 export const turnInput = z.object({
   actor: name.nullish(),
   role: z.enum(Role),
   content: z.string().nullish(),
   parts: parts.nullish(),
-  clientId: name.nullish(),
+  clientId: clientId.nullish(),
   audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
   replyToId: id('turn').nullish(),
   pinned: z.boolean().nullish(),

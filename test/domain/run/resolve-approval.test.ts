@@ -134,12 +134,12 @@ describe.each(backends)('an approval on $name', (backend) => {
     await expect(decide(withRights(tenant.as('owner'), 'read', 'manage'))).rejects.toThrow(/right `write`/)
     expect(await decide(withRights(tenant.as('bob'), 'write'))).toMatchObject({ changed: true })
 
-    for (const viewer of [
+    for (const [index, viewer] of [
       withRights(tenant.as('owner'), 'write'),
       withRights(tenant.as('ann'), 'write', 'manage'),
       withRights(tenant.as('zoe'), 'write', 'manage'),
-    ]) {
-      const other = await request(tenant, conversationId)
+    ].entries()) {
+      const other = await request(tenant, conversationId, { calls: [{ callId: `other ${index}` }] })
       const given = { approvalId: other.approvalIds[0]!, decision: 'DENY' } as const
       expect(await resolveApproval(world.deps, viewer, given)).toMatchObject({ changed: true })
     }

@@ -25,7 +25,7 @@ describe('callsToApprove', () => {
 
 describe('settleCalls', () => {
   const decided = (state: CallDecision['state'], more: Partial<CallDecision> = {}): CallDecision => ({
-    ...{ state, editedArguments: null, reason: null },
+    ...{ state, editedArguments: null, reason: null, isChanged: false },
     ...more,
   })
   it.each<[string, string, CallDecision | null, object]>([
@@ -37,6 +37,21 @@ describe('settleCalls', () => {
       'pay',
       decided('APPROVED', { editedArguments: { of: 'less' } }),
       { by: 'SERVER', edited: { of: 'less' } },
+    ],
+    [
+      'executes no call that is not the approved one',
+      'pay',
+      decided('APPROVED', { isChanged: true }),
+      {
+        by: 'DECISION',
+        result: { error: 'The call was not executed: its tool, id or arguments are not the approved ones.' },
+      },
+    ],
+    [
+      'answers a denied call by the denial, even if it is not the call of the approval',
+      'pay',
+      decided('DENIED', { isChanged: true }),
+      { by: 'DECISION', result: { error: 'The call was denied.' } },
     ],
     ['leaves an approved call to its client', 'order', decided('APPROVED'), { by: 'CALLER' }],
     [

@@ -15,6 +15,8 @@ export type ApprovalRow = {
   turnId: string
   callId: string
   toolName: string
+  /** Hash of the call (callHash); null after its erasure, and if an older version of the server requested the approval. */
+  callHash: string | null
   state: ApprovalState
   /** Arguments given with the decision; null to use those of the turn. */
   editedArguments: unknown
@@ -27,7 +29,7 @@ export type ApprovalRow = {
 
 const APPROVAL_COLUMNS = raw(`
   a.id, a.conversation_id AS "conversationId", a.run_id AS "runId", a.turn_id AS "turnId", a.call_id AS "callId",
-  a.tool_name AS "toolName", a.state, a.edited_arguments AS "editedArguments", a.reason, a.decided_by AS "decidedBy",
+  a.tool_name AS "toolName", a.call_hash AS "callHash", a.state, a.edited_arguments AS "editedArguments", a.reason, a.decided_by AS "decidedBy",
   a.decided_at AS "decidedAt", a.requested_at AS "requestedAt", a.expires_at AS "expiresAt"`)
 
 const seen = (viewer: Viewer): Sql => sql`

@@ -14,17 +14,18 @@ export type NewApproval = {
   turnId: string
   callId: string
   toolName: string
+  callHash: string
   /** Seconds until the approval expires. */
   seconds: number
 }
 
 export async function insertApproval(tx: Tx, approval: NewApproval): Promise<void> {
-  const { id, conversationId, runId, turnId, callId, toolName, seconds } = approval
+  const { id, conversationId, runId, turnId, callId, toolName, callHash, seconds } = approval
   await tx.$executeRaw`
     ${named('insert-approval')}
-    INSERT INTO approval (id, conversation_id, run_id, turn_id, call_id, tool_name, expires_at)
+    INSERT INTO approval (id, conversation_id, run_id, turn_id, call_id, tool_name, call_hash, expires_at)
     VALUES (${id}::text, ${conversationId}::text, ${runId}::text, ${turnId}::text, ${callId}::text, ${toolName}::text,
-            now() + make_interval(secs => ${seconds}::integer))`
+            ${callHash}::text, now() + make_interval(secs => ${seconds}::integer))`
 }
 
 export type Resolution = {
@@ -35,28 +36,31 @@ export type Resolution = {
   reason: string | null
   /** Actor that decided; null if the approval expired or was cancelled. */
   decidedBy: string | null
+  /** Hash of the call, stored unless the approval has one; null to store none. */
+  callHash: string | null
 }
 
 /** Resolves a pending approval; does nothing if it is no longer pending. */
 export async function writeResolution(tx: Tx, id: string, resolution: Resolution): Promise<void> {
-  const { state, editedArguments, reason, decidedBy } = resolution
+  const { state, editedArguments, reason, decidedBy, callHash } = resolution
   const edited = editedArguments === null ? null : JSON.stringify(editedArguments)
   await tx.$executeRaw`
     ${named('write-resolution')}
     UPDATE approval
     SET state = ${state}::approval_state, edited_arguments = ${edited}::jsonb, reason = ${reason}::text,
-        decided_by = ${decidedBy}::text, decided_at = clock_timestamp()
+        decided_by = ${decidedBy}::text, decided_at = clock_timestamp(), call_hash = coalesce(call_hash, ${callHash}::text)
     WHERE id = ${id}::text AND state = 'PENDING'`
 }
 
 /**
- * Clears the edited arguments and the reasons of the decisions about the turns' tool calls. Returns the number of
- * changed approvals.
+ * Clears the edited arguments and the reasons of the decisions about the turns' tool calls, and the hashes of the calls,
+ * from which short arguments could be guessed. Returns the number of changed approvals.
  */
 export const clearDecisions = (tx: Tx, turnIds: readonly string[]): Promise<number> =>
   tx.$executeRaw`
-    UPDATE approval SET edited_arguments = NULL, reason = NULL
-    WHERE turn_id = ANY (${turnIds}::text[]) AND (edited_arguments IS NOT NULL OR reason IS NOT NULL)`
+    UPDATE approval SET edited_arguments = NULL, reason = NULL, call_hash = NULL
+    WHERE turn_id = ANY (${turnIds}::text[])
+      AND (edited_arguments IS NOT NULL OR reason IS NOT NULL OR call_hash IS NOT NULL)`
 
 /**
  * Clears the edited arguments and the reasons of the actor's decisions, except in conversations under legal hold. An

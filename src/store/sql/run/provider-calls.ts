@@ -187,15 +187,20 @@ export async function readCalls(pool: Pool, tenant: string, runIds: readonly str
   return rows
 }
 
-/** Ids of the tool calls that the turn makes and no turn of the conversation answers, in ascending order. */
+/**
+ * Ids of the tool calls that the turn makes and no turn of the conversation answers, in ascending order. A call with an
+ * approval is answered only by a result that was written after the decision.
+ */
 export async function readOpenCalls(pool: Pool, tenant: string, turnId: string): Promise<string[]> {
   const { rows } = await pool.query<{ callId: string }>({
     scope: tenant,
     name: 'read-open-tool-calls',
     text: `SELECT c.call_id AS "callId" FROM turn t JOIN tool_call c ON c.conversation_id = t.conversation_id AND c.turn_id = t.id
+           LEFT JOIN approval a ON a.turn_id = t.id AND a.call_id = c.call_id
            WHERE t.id = $1 AND NOT EXISTS (
              SELECT FROM tool_result r WHERE r.conversation_id = c.conversation_id AND r.call_id = c.call_id
-                                         AND r.call_position = t.root_seq)
+                                         AND r.call_position = t.root_seq
+                                         AND (a.id IS NULL OR r.approval_id = a.id))
            ORDER BY 1`,
     values: [turnId],
   })

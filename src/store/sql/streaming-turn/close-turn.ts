@@ -41,7 +41,7 @@ export type CloseRow = {
   /**
    * 'written': the turn was closed. 'closed': it was not open. 'repeated': a call with the same hash closed it.
    * 'grown': a delta arrived since the text was read. 'alive': its writer was not silent for long enough. 'no_call',
-   * 'other_name', 'ambiguous': as in append-turns.ts. 'other_writer': the token is not the writer's. 'left': the author
+   * 'other_name', 'ambiguous', 'waiting': as in append-turns.ts. 'other_writer': the token is not the writer's. 'left': the author
    * has left the conversation. 'missing': the tenant has no such turn, or the viewer neither opened it nor sees its
    * conversation.
    */
@@ -54,10 +54,11 @@ export type CloseRow = {
     | 'no_call'
     | 'other_name'
     | 'ambiguous'
+    | 'waiting'
     | 'other_writer'
     | 'left'
     | 'missing'
-  /** A ResultFault for 'no_call', 'other_name' and 'ambiguous'; otherwise null. */
+  /** A ResultFault for 'no_call', 'other_name' and 'ambiguous'; a WaitingCall for 'waiting'; otherwise null. */
   detail: string | null
   conversationId: string
   actor: string

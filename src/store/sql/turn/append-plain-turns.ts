@@ -36,6 +36,7 @@ const NOT_IN_REST: ReadonlySet<string> = new Set<keyof AppendedTurn>([
   'clientHash',
   'writerHash',
   'claimHash',
+  'runHolder',
   'terms',
   'cues',
   'replyToId',

@@ -3,7 +3,7 @@
 // Prisma would take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from '../../tenant-pool.ts'
-import type { ParticipantKind } from '../../generated/enums.ts'
+import type { ApprovalState, ParticipantKind } from '../../generated/enums.ts'
 import type { ClaimState } from '../claim/claim-columns.ts'
 import { stringifyInSteps } from '../../../json-steps.ts'
 
@@ -35,6 +35,8 @@ export type AppendedTurn = {
   writerHash?: string
   /** Hash of the token of the claim with which the turn answers `replyToId`; omitted for a turn without a claim. */
   claimHash?: string
+  /** Holder of the run that writes the turn's results; omitted for a turn that no run writes. */
+  runHolder?: string
   createdAt?: Date | null
   /** Time at which the server received the turn; required if `createdAt` is given. */
   importedAt?: Date | null
@@ -73,6 +75,9 @@ export type ResultFault = ToolCallRef & {
   found: string[]
 }
 
+/** Details of a call that waits for approval, or for its result after the decision, as JSON. */
+export type WaitingCall = { callId: string; turnId: string; approvalId: string; state: ApprovalState; runId: string }
+
 /** Details of a claim with which a turn cannot answer, as JSON. `answerId`: the turn that answers with it. */
 export type ClaimFault = { turnId: string; state: ClaimState | 'NONE'; answerId: string | null }
 
@@ -106,7 +111,8 @@ export type AppendLimits = {
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'held': another writer has opened a turn with the clientId; 'stranger': an actor in the audience is not a
  * participant; 'no_call': a tool result answers an unknown call; 'other_name': a tool result has another tool's name
- * than its call; 'ambiguous': several calls match a tool result; 'no_reply': the author does not see the turn that the
+ * than its call; 'ambiguous': several calls match a tool result; 'waiting': a tool result answers a call that waits for
+ * approval or was denied, or a call has the id of a waiting call; 'no_reply': the author does not see the turn that the
  * turn replies to; 'no_claim': the author has no live claim on that turn with the given token; 'removed': another actor
  * removed the author from the conversation; 'left': the author has left a MEMBERS conversation; 'unknown': an author
  * was never a participant of a MEMBERS conversation; 'participants', 'open_in_conversation', 'open_by_viewer': a limit
@@ -124,6 +130,7 @@ type AppendOutcome =
   | 'no_call'
   | 'other_name'
   | 'ambiguous'
+  | 'waiting'
   | 'no_reply'
   | 'no_claim'
   | 'removed'
@@ -139,9 +146,9 @@ export type AppendRow = {
   index: number
   outcome: AppendOutcome
   /**
-   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault, the id of the turn replied to or a
-   * ClaimFault; null for a limit and for 'unknown'. For a written turn, 'joined' if the turn made the actor join, and
-   * 'changed' if it changed the actor's kind as a participant, one entry before; otherwise null.
+   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault, a WaitingCall, the id of the turn
+   * replied to or a ClaimFault; null for a limit and for 'unknown'. For a written turn, 'joined' if the turn made the
+   * actor join, and 'changed' if it changed the actor's kind as a participant, one entry before; otherwise null.
    */
   detail: string | null
   id: string

@@ -2,12 +2,18 @@
 // close_turn call it themselves.
 
 import type { Tx } from '../../db.ts'
-import type { ResultFault, ToolResultRef } from './append-turns.ts'
+import type { ResultFault, ToolResultRef, WaitingCall } from './append-turns.ts'
 
-/** The call of the result at index `part`, or the reason why none was found. */
+type NotFound = { turnId: null; callPosition: null; approvalId: null }
+
+/**
+ * The call of the result at index `part`, or the reason why the result is refused. `approvalId` is the approval of the
+ * call if the result may be written because of the decision; otherwise null.
+ */
 export type FoundCall = { part: number; callId: string } & (
-  | { outcome: 'found'; detail: null; turnId: string; callPosition: number }
-  | { outcome: 'no_call' | 'other_name' | 'ambiguous'; detail: ResultFault; turnId: null; callPosition: null }
+  | { outcome: 'found'; detail: null; turnId: string; callPosition: number; approvalId: string | null }
+  | ({ outcome: 'no_call' | 'other_name' | 'ambiguous'; detail: ResultFault } & NotFound)
+  | ({ outcome: 'waiting'; detail: WaitingCall } & NotFound)
 )
 
 /** Finds the calls in the view of the author with these windows. The caller has locked the conversation. */
@@ -18,6 +24,7 @@ export const findCalls = (
   windows: readonly number[],
   results: readonly ToolResultRef[],
 ): Promise<FoundCall[]> => tx.$queryRaw<FoundCall[]>`
-  SELECT part, call_id AS "callId", outcome, detail, turn_id AS "turnId", call_position AS "callPosition"
+  SELECT part, call_id AS "callId", outcome, detail, turn_id AS "turnId", call_position AS "callPosition",
+         approval_id AS "approvalId"
   FROM find_calls(${conversationId}::text, ${actor}::text, ${[...windows]}::integer[],
-                  ${JSON.stringify(results)}::jsonb)`
+                  ${JSON.stringify(results)}::jsonb, NULL)`
