@@ -4,6 +4,8 @@ import type { Pool } from './store/tenant-pool.ts'
 import type { Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
+import { createConnections } from './domain/connections.ts'
+import { createWriters } from './domain/writers.ts'
 import { createMemoryRateLimit } from './bus/memory-rate-limit.ts'
 import type { Deps } from './domain/deps.ts'
 import type { DepsConfig } from './deps-config.ts'
@@ -212,6 +214,9 @@ export async function createDeps(
     const store = await openStore(config, log, cleanup, starting)
     const { embedded, pool, appendPool, db, reads } = store
     const { bus, presence, rates } = await openBus(config, log, cleanup)
+    const presenceDeps = { db, bus, presence, presenceTtlMs: config.presenceTtlMs, log }
+    const connections = createConnections(presenceDeps)
+    cleanup.add(() => connections.close())
     const services = await createServices(config, embedder, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
     cleanup.add(() => jobs.close())
@@ -237,6 +242,8 @@ export async function createDeps(
       knownActors: createKnownActors(),
       bus,
       presence,
+      connections,
+      writers: createWriters(presenceDeps),
       rates,
       embedder,
       vectors,

@@ -1,7 +1,7 @@
 // Presence within one process. remove() removes a mark that has not expired, takeExpired() removes expired marks, and
-// removeActor() removes both. Each mark is removed once.
+// removeActor() and disconnect() remove both. Each mark is removed once.
 
-import type { PresenceMark, PresenceStore } from './presence.ts'
+import { WRITER_HOLDER, type PresenceMark, type PresenceStore, type PresentActor } from './presence.ts'
 
 type StoredMark = { mark: PresenceMark; state: string; expiresAt: number }
 
@@ -9,21 +9,40 @@ type StoredMark = { mark: PresenceMark; state: string; expiresAt: number }
 export function createMemoryPresence(now: () => number = Date.now): PresenceStore {
   // Marks by conversation, in the order in which they were last set, so that an actor's last mark decides its state.
   const conversations = new Map<string, Map<string, StoredMark>>()
+  /** The ids of conversations with marks of an actor, by actor. */
+  const conversationsOf = new Map<string, Set<string>>()
+  /** The end of each process's last renewal, by actor and process. */
+  const connections = new Map<string, Map<string, number>>()
 
   const keyOf = ({ actor, holder }: PresenceMark) => JSON.stringify([actor, holder])
+  const actorKey = ({ tenant, actor }: PresentActor) => JSON.stringify([tenant, actor])
   const isExpired = (stored: StoredMark) => stored.expiresAt <= now()
+  const marksIn = (conversationId: string) => [...(conversations.get(conversationId)?.values() ?? [])]
 
   const deleteMark = (mark: PresenceMark) => {
-    const conversation = conversations.get(mark.conversationId)
-    if (conversation?.delete(keyOf(mark)) && conversation.size === 0) conversations.delete(mark.conversationId)
+    const { conversationId, actor } = mark
+    const conversation = conversations.get(conversationId)
+    if (!conversation?.delete(keyOf(mark))) return
+    if (conversation.size === 0) conversations.delete(conversationId)
+    if (marksIn(conversationId).some(({ mark: other }) => other.actor === actor)) return
+    const ids = conversationsOf.get(actorKey(mark))
+    ids?.delete(conversationId)
+    if (ids?.size === 0) conversationsOf.delete(actorKey(mark))
+  }
+  const deleteActor = (conversationId: string, actor: string) => {
+    const removed = marksIn(conversationId).filter(({ mark }) => mark.actor === actor)
+    for (const { mark } of removed) deleteMark(mark)
+    return removed.length > 0
   }
 
   return {
-    async set({ conversationId, actor, holder }, state, ttlMs) {
-      const mark = { conversationId, actor, holder }
+    async set({ tenant, conversationId, actor, holder }, state, ttlMs) {
+      const mark = { tenant, conversationId, actor, holder }
       deleteMark(mark)
       const marks = conversations.get(conversationId) ?? new Map<string, StoredMark>()
       conversations.set(conversationId, marks.set(keyOf(mark), { mark, state, expiresAt: now() + ttlMs }))
+      const ids = conversationsOf.get(actorKey(mark)) ?? new Set()
+      conversationsOf.set(actorKey(mark), ids.add(conversationId))
     },
     async remove(mark) {
       const stored = conversations.get(mark.conversationId)?.get(keyOf(mark))
@@ -32,17 +51,16 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
       deleteMark(mark)
       return true
     },
-    async removeActor(conversationId, actor) {
-      const marks = [...(conversations.get(conversationId)?.values() ?? [])].map(({ mark }) => mark)
-      const removed = marks.filter((mark) => mark.actor === actor)
-      removed.forEach(deleteMark)
-      return removed.length > 0
-    },
+    removeActor: async (conversationId, { actor }) => deleteActor(conversationId, actor),
     async states(conversationIds) {
-      const stateOf = ({ mark, state }: StoredMark): [string, string] => [mark.actor, state]
-      const unexpired = (id: string) =>
-        [...(conversations.get(id)?.values() ?? [])].filter((stored) => !isExpired(stored))
-      return new Map(conversationIds.map((id) => [id, new Map(unexpired(id).map(stateOf))]))
+      const isWriter = ({ mark }: StoredMark) => mark.holder === WRITER_HOLDER
+      const statesOf = (id: string) => {
+        const marks = marksIn(id).filter((stored) => !isExpired(stored))
+        // Of an actor's marks, the last one of the list decides.
+        const ordered = [...marks.filter(isWriter), ...marks.filter((each) => !isWriter(each))]
+        return new Map(ordered.map(({ mark, state }) => [mark.actor, state]))
+      }
+      return new Map(conversationIds.map((id) => [id, statesOf(id)]))
     },
     async takeExpired(limit) {
       // Reads every mark, because one process usually has at most a few thousand.
@@ -54,8 +72,19 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
       taken.forEach(deleteMark)
       return taken
     },
+    async connect(actor, process, ttlMs) {
+      const processes = connections.get(actorKey(actor)) ?? new Map<string, number>()
+      connections.set(actorKey(actor), processes.set(process, now() + ttlMs))
+    },
+    async disconnect(actor, process) {
+      const processes = connections.get(actorKey(actor))
+      processes?.delete(process)
+      if ([...(processes?.values() ?? [])].some((expiresAt) => expiresAt > now())) return []
+      connections.delete(actorKey(actor))
+      return [...(conversationsOf.get(actorKey(actor)) ?? [])].filter((id) => deleteActor(id, actor.actor))
+    },
     async close() {
-      conversations.clear()
+      for (const each of [conversations, conversationsOf, connections]) each.clear()
     },
   }
 }

@@ -36,7 +36,8 @@ export type ConversationHandle = {
   /** Marks the entries up to `seq` as read. Defaults to the newest entry. @throws ColloquyError */
   markRead(seq?: number, options?: RequestOptions): Promise<Participant>
   /**
-   * Sets the actor's presence. It expires after the server's PRESENCE_TTL_SECONDS, 60 by default.
+   * Sets the actor's presence. It expires after the server's PRESENCE_TTL_SECONDS, 60 by default, and ends within 2 s of
+   * the actor's last WebSocket or event stream.
    * @throws ColloquyError
    */
   setPresence(state: PresenceState, options?: RequestOptions): Promise<Participant>

@@ -17,7 +17,9 @@ import type { VectorSearch } from '../store/vector-search.ts'
 import type { RedactionModes } from './redaction.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { IntegrityKeys } from './integrity-key.ts'
+import type { Connections } from './connections.ts'
 import type { NotifyWorkers } from './publisher.ts'
+import type { Writers } from './writers.ts'
 import type { JournalNotifier } from './journal-notifier.ts'
 import type { KnownActors } from './known-actor.ts'
 import type { TenantActivity } from './tenant-activity.ts'
@@ -61,6 +63,9 @@ export type Platform = {
   knownActors: KnownActors
   bus: Bus
   presence: PresenceStore
+  /** The open connections of actors to this process. */
+  connections: Connections
+  writers: Writers
   /** Limits the operations of each viewer; null without a limit. */
   rates: RateLimit | null
   tokens: TokenCounter

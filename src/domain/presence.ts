@@ -1,13 +1,13 @@
 // Presence: whether a participant is online, typing, thinking or away. Presence set over a socket ends when the
-// socket closes; presence set over HTTP expires unless it is set again. Presence is never stored in the database.
+// socket closes; presence set over HTTP expires unless it is set again, and ends with the actor's last connection
+// (connections.ts). Writing makes an author ONLINE (writers.ts). Presence is never stored in the database.
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { PresenceMark } from '../bus/presence.ts'
-import { Unavailable } from '../errors.ts'
+import type { PresenceMark, PresentActor } from '../bus/presence.ts'
 import type { Platform } from './platform.ts'
 import { authorize } from './authorize.ts'
-import { announcePresence } from './publisher.ts'
+import { announceState, reportPresence } from './announced-presence.ts'
 import { PRESENCE_STATES, type PresenceState } from './presence-state.ts'
 import { id, parse } from './input.ts'
 import { participantIn, type Participant } from './participant.ts'
@@ -18,10 +18,15 @@ export type SetPresenceInput = z.input<typeof setPresenceInput>
 
 /** One open socket. A mark is the presence of an actor in a conversation that a holder has set; it expires. */
 export type PresenceHolder = {
+  /** Counts the socket as a connection of the actor until `end` is called. */
+  connect(actor: PresentActor): void
   /** Renews the mark until `end` is called. For OFFLINE, stops renewing it. */
   keep(mark: PresenceMark, state: PresenceState): void
   readonly id: string
-  /** Removes all marks of this holder and announces the resulting states. If this fails, the marks expire. */
+  /**
+   * Ends the connections of the socket, removes all marks of this holder, and announces the resulting states. If this
+   * fails, the marks expire.
+   */
   end(): Promise<void>
 }
 
@@ -43,23 +48,13 @@ export async function setPresence(
   authorize(viewer, 'setPresence', input)
   const { conversationId, state } = parse(setPresenceInput, input)
   const participant = await participantIn(deps, viewer, conversationId)
-  const mark = { conversationId, actor: viewer.actor, holder: holder?.id ?? HTTP_HOLDER }
+  const { tenant, actor } = viewer
+  const mark = { tenant, conversationId, actor, holder: holder?.id ?? HTTP_HOLDER }
   if (state === 'OFFLINE') await deps.presence.remove(mark)
   else await deps.presence.set(mark, state, deps.presenceTtlMs)
   holder?.keep(mark, state)
-  await announce(deps, mark)
+  await announceState(deps, mark)
   return participant
-}
-
-/** Announces the actor's current state: the newest state of all holders, or OFFLINE if there is none. */
-async function announce(deps: Platform, { conversationId, actor }: PresenceMark): Promise<void> {
-  const states = await deps.presence.states([conversationId])
-  announcePresence(deps, conversationId, actor, (states.get(conversationId)?.get(actor) ?? 'OFFLINE') as PresenceState)
-}
-
-/** Logs the error unless it is Unavailable, which redis-client.ts logs. */
-function report({ log }: Platform, error: unknown, message: string): void {
-  if (!(error instanceof Unavailable)) log.warn({ err: error }, message)
 }
 
 /** Returns the presence of each participant, in order; OFFLINE for all if presence cannot be read. */
@@ -69,7 +64,7 @@ export async function getPresence(
 ): Promise<PresenceState[]> {
   const conversationIds = [...new Set(participants.map((p) => p.conversationId))]
   const states = await deps.presence.states(conversationIds).catch((error: unknown) => {
-    report(deps, error, 'could not read presence')
+    reportPresence(deps, error, 'could not read presence')
     return new Map<string, Map<string, string>>()
   })
   return participants.map((p) => (states.get(p.conversationId)?.get(p.actor) ?? 'OFFLINE') as PresenceState)
@@ -82,12 +77,20 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
     for (const { mark, state } of kept.values()) {
       deps.presence
         .set(mark, state, deps.presenceTtlMs)
-        .catch((error: unknown) => report(deps, error, 'could not renew presence'))
+        .catch((error: unknown) => reportPresence(deps, error, 'could not renew presence'))
     }
   }, deps.presenceTtlMs / 3)
   renew.unref()
+  /** The functions that end the connections of the socket, by actor. */
+  const connections = new Map<string, () => void>()
+  let hasEnded = false
   return {
     id: randomUUID(),
+    connect({ tenant, actor }) {
+      const key = JSON.stringify([tenant, actor])
+      // A subscription may open after its socket has closed.
+      if (!hasEnded && !connections.has(key)) connections.set(key, deps.connections.open({ tenant, actor }))
+    },
     keep(mark, state) {
       const key = `${mark.conversationId} ${mark.actor}`
       if (state === 'OFFLINE') kept.delete(key)
@@ -95,12 +98,15 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
     },
     async end() {
       clearInterval(renew)
+      hasEnded = true
+      for (const disconnect of connections.values()) disconnect()
+      connections.clear()
       const marks = [...kept.values()].map(({ mark }) => mark)
       kept.clear()
       try {
-        for (const mark of marks) if (await deps.presence.remove(mark)) await announce(deps, mark)
+        for (const mark of marks) if (await deps.presence.remove(mark)) await announceState(deps, mark)
       } catch (error) {
-        report(deps, error, 'could not remove the presence of a closed socket')
+        reportPresence(deps, error, 'could not remove the presence of a closed socket')
       }
     },
   }
@@ -115,6 +121,6 @@ const SWEEP_LIMIT = 500
  */
 export async function endExpiredPresence(deps: Platform): Promise<number> {
   const expired = await deps.presence.takeExpired(SWEEP_LIMIT)
-  for (const mark of expired) await announce(deps, mark)
+  for (const mark of expired) await announceState(deps, mark)
   return expired.length
 }

@@ -14,11 +14,11 @@ export const PresenceStateEnum = builder.enumType('PresenceState', {
   description:
     'Current activity of a participant. If several clients of one participant set a state, the newest state applies.',
   values: {
-    ONLINE: { description: 'Connected, without a more specific activity.' },
+    ONLINE: { description: 'Connected or writing, without a more specific activity.' },
     TYPING: { description: 'Writing a message.' },
     THINKING: { description: 'Generating an answer with a model.' },
     AWAY: { description: 'Connected, but inactive.' },
-    OFFLINE: { description: 'No current state: never set, removed, expired, or ended with its WebSocket.' },
+    OFFLINE: { description: 'No current state: never set, removed, expired, or ended with a connection.' },
   } as const,
 })
 
@@ -50,7 +50,8 @@ builder.mutationField('setPresence', (t) =>
     type: participantPayload('SetPresence'),
     description:
       'Sets the presence of a participant. A state set over a WebSocket ends when the socket closes; a state set '
-      + 'over HTTP expires after 60 seconds by default unless it is set again.',
+      + 'over HTTP expires after 60 seconds by default unless it is set again. Any state ends within 2 seconds when the '
+      + "actor's last WebSocket or event stream ends. An author without a state is ONLINE while it writes.",
     errors: orErrors('SetPresence', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({ type: SetPresenceInput, required: true, description: 'Conversation, participant and state.' }),

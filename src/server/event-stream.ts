@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql'
 import { counters } from '../counters.ts'
 import type { ConversationEvent } from '../domain/event/event.ts'
+import type { Viewer } from '../domain/view.ts'
 import { stringify } from '../json-text.ts'
 import type { Identity } from './auth/authenticator.ts'
 import { refusalOfStream, resultWithoutHttp, tryLaterOf, withoutHttp, type StreamRefusal } from './failures.ts'
@@ -183,7 +184,7 @@ async function sendResults(
 export function createEventStreams(services: OperationServices): EventStreams {
   const open = new Set<ServerResponse>()
   let isClosing = false
-  const { mask } = services
+  const { mask, deps } = services
 
   const interrupt = (response: ServerResponse) => response.end(() => response.req.socket.end())
 
@@ -216,7 +217,19 @@ export function createEventStreams(services: OperationServices): EventStreams {
       const stream = createStream(identity, response)
       const isGone = () => response.destroyed
       const { viewer } = identity
-      const client = { viewer, response, operation: stream, isGone, outbox: stream.outbox, prefixOf, resumeAfter }
+      const onSubscribed = (actor: Viewer) => {
+        if (!response.destroyed) response.once('close', deps.connections.open(actor))
+      }
+      const client = {
+        viewer,
+        onSubscribed,
+        response,
+        operation: stream,
+        isGone,
+        outbox: stream.outbox,
+        prefixOf,
+        resumeAfter,
+      }
       const { kind, run } = prepareOperation(services, client, params)
       if (kind !== OperationTypeNode.SUBSCRIPTION && !isOnly) return false
       if (kind === OperationTypeNode.MUTATION && !body) {

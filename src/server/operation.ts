@@ -60,6 +60,8 @@ export type OperationClient = {
   viewer: Viewer
   /** Owner of the presence that the operation sets; absent over HTTP. */
   holder?: PresenceHolder
+  /** Called with the viewer of a subscription when it is open. */
+  onSubscribed(viewer: Viewer): void
   /** The response; absent over a WebSocket. */
   response?: ServerResponse
   /** `isLive` is false once the operation has ended. It is read for every recipient of every event. */
@@ -111,6 +113,7 @@ export function prepareOperation(
       const outcome =
         (await followConversation(services, client, args))
         ?? ((await enveloped.subscribe(args)) as AsyncIterable<ExecutionResult> | ExecutionResult)
+      if (isIterable(outcome)) client.onSubscribed((contextValue as RequestContext).viewer)
       measured(kind, started, isIterable(outcome) ? [] : outcome.errors)
       return outcome
     },

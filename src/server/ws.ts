@@ -8,6 +8,7 @@ import { CloseCode, handleProtocols, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer } from 'ws'
 import { counters, refused } from '../counters.ts'
 import type { Principal } from '../domain/principal.ts'
+import type { Viewer } from '../domain/view.ts'
 import { InvalidInput } from '../errors.ts'
 import type { Admission } from './admission.ts'
 import type { Authenticator, Identity } from './auth/authenticator.ts'
@@ -155,6 +156,7 @@ function connect(
     return { code: TOO_MANY_REQUESTS, reason }
   }
   extra.leaveViewer = leave
+  extra.holder.connect(viewer)
   closeWithToken(extra, identity)
   return acceptanceOf(identity)
 }
@@ -217,6 +219,7 @@ async function run(
   const client = {
     viewer: viewer!,
     holder,
+    onSubscribed: (viewer: Viewer) => holder.connect(viewer),
     operation,
     isGone: () => isGone() || !operation.isLive,
     outbox,

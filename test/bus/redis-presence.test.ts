@@ -12,7 +12,7 @@ const server = process.env.TEST_REDIS_URL ?? ''
 // takeExpired takes the marks of all processes, so these tests avoid database 0, which the servers under test use.
 const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 7)}` }).href
 const quiet = { info() {}, warn() {}, error() {} }
-const mark = { conversationId: 'conversation', actor: 'ada', holder: 'socket' }
+const mark = { tenant: 'tenant', conversationId: 'conversation', actor: 'ada', holder: 'socket' }
 
 describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
   const admin = createClient({ url })
@@ -35,7 +35,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     await store.set(mark, 'ONLINE', 7_200_000)
     await store.set({ ...mark, holder: 'another' }, 'ONLINE', 1_000)
     const keys = await admin.keys('*')
-    expect(keys).toHaveLength(2)
+    expect(keys).toHaveLength(3)
     for (const key of keys) {
       expect(key).toMatch(/^colloquy:/)
       expect(await admin.pTTL(key)).toBeGreaterThan(7_200_000)

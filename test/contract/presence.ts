@@ -2,7 +2,7 @@
 // of two processes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
+import { WRITER_HOLDER, type PresenceMark, type PresenceStore } from '../../src/bus/presence.ts'
 
 type Stores = {
   store: PresenceStore
@@ -16,10 +16,12 @@ const LONG = 60_000
 const SHORT = 60
 
 const mark = (actor: string, holder = 'socket', conversationId = 'conversation'): PresenceMark => ({
+  tenant: 'tenant',
   conversationId,
   actor,
   holder,
 })
+const ada = { tenant: 'tenant', actor: 'ada' }
 
 export function presenceContract(name: string, create: () => Promise<Stores>): void {
   describe(name, () => {
@@ -126,6 +128,64 @@ export function presenceContract(name: string, create: () => Promise<Stores>): v
       await store.set(mark('ada'), 'ONLINE', SHORT)
       await elapse(SHORT)
       expect(await store.takeExpired(10)).toEqual([mark('ada')])
+    })
+
+    test('a mark of a writer decides the state only of an actor without another mark', async () => {
+      await store.set(mark('ada', 'phone'), 'TYPING', LONG)
+      await other.set(mark('ada', WRITER_HOLDER), 'ONLINE', LONG)
+      await other.set(mark('bob', WRITER_HOLDER), 'ONLINE', LONG)
+      expect(await states()).toEqual({ ada: 'TYPING', bob: 'ONLINE' })
+      await store.remove(mark('ada', 'phone'))
+      expect(await states()).toEqual({ ada: 'ONLINE', bob: 'ONLINE' })
+    })
+
+    test('removeActor removes all marks of the actor in one conversation', async () => {
+      await store.set(mark('ada', 'phone'), 'AWAY', LONG)
+      await store.set(mark('ada', 'desk'), 'TYPING', LONG)
+      await store.set(mark('bob'), 'ONLINE', LONG)
+      await store.set(mark('ada', 'phone', 'elsewhere'), 'ONLINE', LONG)
+      expect(await other.removeActor('conversation', ada)).toBe(true)
+      expect(await other.removeActor('conversation', ada)).toBe(false)
+      expect(await states()).toEqual({ bob: 'ONLINE' })
+      expect(await states('elsewhere')).toEqual({ ada: 'ONLINE' })
+    })
+
+    test('the last process to disconnect removes all marks of the actor in its tenant', async () => {
+      const foreign = { ...mark('ada', 'phone', 'foreign'), tenant: 'other' }
+      await store.set(mark('ada', 'phone'), 'AWAY', LONG)
+      await store.set(mark('ada', 'desk'), 'TYPING', LONG)
+      await other.set(mark('ada', 'phone', 'elsewhere'), 'ONLINE', LONG)
+      await store.set(mark('bob'), 'ONLINE', LONG)
+      await store.set(foreign, 'ONLINE', LONG)
+      await store.connect(ada, 'one', LONG)
+      await other.connect(ada, 'two', LONG)
+      expect(await store.disconnect(ada, 'one')).toEqual([])
+      expect(await states()).toEqual({ ada: 'TYPING', bob: 'ONLINE' })
+      expect((await other.disconnect(ada, 'two')).toSorted()).toEqual(['conversation', 'elsewhere'])
+      expect(await states()).toEqual({ bob: 'ONLINE' })
+      expect(await states('elsewhere')).toEqual({})
+      expect(await states('foreign')).toEqual({ ada: 'ONLINE' })
+      expect(await other.disconnect(ada, 'two')).toEqual([])
+      expect(await store.takeExpired(10)).toEqual([])
+    })
+
+    test('of processes that disconnect at the same time, exactly one removes the marks', async () => {
+      await store.set(mark('ada'), 'ONLINE', LONG)
+      const processes = Array.from({ length: 20 }, (_, i) => ({ via: i % 2 ? store : other, name: `process-${i}` }))
+      await Promise.all(processes.map(({ via, name }) => via.connect(ada, name, LONG)))
+      const removed = await Promise.all(processes.map(({ via, name }) => via.disconnect(ada, name)))
+      expect(removed.flat()).toEqual(['conversation'])
+    })
+
+    test('a connection that is not renewed does not count, and a renewed one does', async () => {
+      await store.set(mark('ada'), 'ONLINE', LONG)
+      await store.connect(ada, 'crashed', SHORT)
+      await store.connect(ada, 'renewed', SHORT)
+      await other.connect(ada, 'ending', LONG)
+      await other.connect(ada, 'renewed', LONG)
+      await elapse(SHORT)
+      expect(await other.disconnect(ada, 'ending')).toEqual([])
+      expect(await other.disconnect(ada, 'renewed')).toEqual(['conversation'])
     })
 
     test('names and states may contain any characters', async () => {

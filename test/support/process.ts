@@ -12,6 +12,7 @@ import { createFeeds } from '../../src/domain/event/feeds.ts'
 import { createInboxes } from '../../src/domain/event/inboxes.ts'
 import { createDeltas } from '../../src/domain/streaming-turn/deltas.ts'
 import type { Viewer } from '../../src/domain/view.ts'
+import { ABSENT_WRITERS } from './absent-writers.ts'
 import { newWorldDir, type Backend } from './backend.ts'
 import { OFFLINE } from './offline.ts'
 
@@ -36,7 +37,7 @@ export type Process = {
 
 export type Site = {
   /** Starts another process. On the embedded database all processes share one connection pool and one bus. */
-  start(settings?: { streamLeaseMs?: number; turnBytes?: number }): Promise<Process>
+  start(settings?: { streamLeaseMs?: number; turnBytes?: number; presentWriters?: boolean }): Promise<Process>
   close(): Promise<void>
 }
 
@@ -62,7 +63,7 @@ export async function openSite(backend: Backend, settings: Partial<DepsConfig> =
   let shared: Deps | null = null
 
   return {
-    async start({ streamLeaseMs = 30_000, turnBytes = LIMITS.turnBytes } = {}) {
+    async start({ streamLeaseMs = 30_000, turnBytes = LIMITS.turnBytes, presentWriters = false } = {}) {
       const limits = { ...LIMITS, turnBytes }
       if (!shared || backend.name !== 'embedded') {
         const world = await createDeps(
@@ -83,7 +84,8 @@ export async function openSite(backend: Backend, settings: Partial<DepsConfig> =
         undo.push(() => world.close())
         shared = world.deps
       }
-      const deps: Deps = { ...shared, bus: { ...shared.bus }, limits, streamLeaseMs }
+      const writers = presentWriters ? shared.writers : ABSENT_WRITERS
+      const deps: Deps = { ...shared, bus: { ...shared.bus }, limits, streamLeaseMs, writers }
       const wire = interceptBus(deps.bus)
       const started: Process = {
         deps: startedDeps(deps),

@@ -14,6 +14,7 @@ import type { Viewer } from '../../src/domain/view.ts'
 import { readJournalHead } from '../../src/store/sql/event/read-journal.ts'
 import { checkGateOrder } from './gate-order.ts'
 import { OFFLINE } from './offline.ts'
+import { ABSENT_WRITERS } from './absent-writers.ts'
 import { newWorldDir, type Backend, type Opened } from './backend.ts'
 
 export type Tenant = {
@@ -39,8 +40,15 @@ export type TestWorld = {
 
 export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
-/** Opens a world before the tests of the suite, and closes it afterwards. `settings` override the defaults below. */
-export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): TestWorld {
+/**
+ * Opens a world before the tests of the suite, and closes it afterwards. `settings` override the defaults below.
+ * @param presentWriters whether writing makes authors present (absent-writers.ts)
+ */
+export function useWorld(
+  backend: Backend,
+  settings: Partial<DepsConfig> = {},
+  { presentWriters = false }: { presentWriters?: boolean } = {},
+): TestWorld {
   let world: OpenDeps
   let opened: Opened | null = null
   let dataDir: string | null = null
@@ -68,6 +76,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
       pino({ level: 'fatal' }),
     )
     checkGateOrder(world.deps.gates)
+    if (!presentWriters) world.deps.writers = ABSENT_WRITERS
   })
   afterAll(async () => {
     await world?.close()

@@ -237,7 +237,7 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
     }
   })
   // Presence expires anyway, so an unreachable Redis does not stop the erasure.
-  if (await deps.presence.removeActor(conversationId, user).catch(() => false)) {
+  if (await deps.presence.removeActor(conversationId, { tenant, actor: user }).catch(() => false)) {
     announcePresence(deps, conversationId, user, 'OFFLINE')
   }
 }

@@ -55,7 +55,9 @@ export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: Appen
   const delta = { tenant, viewer: actor, turnId, writer, start: start ?? null, text: content }
   const { outcome, end, status } = await deps.deltas.write(delta)
   if (isRefusal(outcome)) throw await refusalOf(deps, viewer, turnId, outcome, status)
-  return { turnId, end: endAfter(deps, turnId, start ?? null, outcome, end) }
+  const after = endAfter(deps, turnId, start ?? null, outcome, end)
+  deps.writers.wroteInto(tenant, turnId)
+  return { turnId, end: after }
 }
 
 const REFUSALS = ['closed', 'other_writer', 'left', 'missing'] as const

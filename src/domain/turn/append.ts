@@ -134,6 +134,11 @@ async function append(
   if (!first) throw new NotFound('conversation', conversationId)
   const refusal = refusalOf(conversationId, first, path)
   if (refusal) throw refusal
+  for (const { outcome, index } of rows) {
+    const turn = turns[index]!
+    if (outcome !== 'written' || turn.importedAt != null) continue
+    deps.writers.wrote({ tenant: viewer.tenant, actor: turn.actor }, conversationId)
+  }
   // A turn that an earlier call wrote may have changed, so it is read again, in its author's view.
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
   const earlier = new Map<string, Turn>()
