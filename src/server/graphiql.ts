@@ -5,9 +5,10 @@ import { agentQueries } from './graphiql-agents.ts'
 
 const headersOf = (actor: string) => JSON.stringify({ 'x-actor': actor }, null, 2)
 
-const tab = (query: string, { actor = 'ada', variables = {} }: { actor?: string; variables?: object } = {}) => ({
+/** GraphiQL shows the headers first only if the tab that it selects on loading has no variables, not even `{}`. */
+const tab = (query: string, { actor = 'ada', variables }: { actor?: string; variables?: object } = {}) => ({
   query: query.trim(),
-  variables: JSON.stringify(variables, null, 2),
+  variables: variables ? JSON.stringify(variables, null, 2) : '',
   headers: headersOf(actor),
 })
 

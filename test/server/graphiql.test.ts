@@ -16,7 +16,7 @@ describe.each(tabs.map((tab, at) => ({ ...tab, at: at + 1 })))(
       expect(validate(schema, document)).toEqual([])
       const operations = document.definitions as OperationDefinitionNode[]
       const names = operations.flatMap((each) => each.variableDefinitions!.map(({ variable }) => variable.name.value))
-      expect(new Set(Object.keys(JSON.parse(variables)))).toEqual(new Set(names))
+      expect(new Set(Object.keys(JSON.parse(variables || '{}')))).toEqual(new Set(names))
     })
 
     test('names its actor, and the conversation by its key', () => {

@@ -244,8 +244,9 @@ function fetcher(params, { headers = {}, documentAST } = {}) {
 }
 
 /** Detaches the stream of a tab that is no longer selected. GraphiQL also reports changes within the tab. */
-function onTabChange({ tabs: open, activeTabIndex }) {
-  const { id } = open[activeTabIndex]
+function onTabChange(state) {
+  rememberTabs(state)
+  const { id } = state.tabs[state.activeTabIndex]
   const isOther = selected !== null && selected !== id
   selected = id
   const stream = left ?? (isOther ? shown : null)
@@ -257,6 +258,7 @@ function onTabChange({ tabs: open, activeTabIndex }) {
 }
 
 addEventListener('DOMContentLoaded', () => {
-  const options = { title: 'Colloquy', fetcher, onTabChange, defaultTabs: tabs, headers: defaultHeaders }
-  YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), options)
+  const options = { title: 'Colloquy', fetcher, onTabChange, onEditQuery: showInAddress, headers: defaultHeaders }
+  const restored = restoreTabs(tabs, defaultHeaders)
+  YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), { ...options, ...restored })
 })
