@@ -37,6 +37,7 @@ const htmlOf = (base: string) => `<!doctype html>
     <section id="live" class="graphiql-container" aria-label="Live subscriptions" hidden></section>
     <script type="application/json" id="options">${JSON.stringify({ tabs, defaultHeaders, workers: WORKERS, base }).replaceAll('<', '\\u003c')}</script>
     <script src="${base}tabs.js"></script>
+    <script src="${base}token.js"></script>
     <script src="${base}browser.js"></script>
     <script src="${base}graphql-ws.js"></script>
     <script src="${base}graphiql.js"></script>
@@ -64,6 +65,7 @@ async function createFiles(): Promise<Map<string, File>> {
     ['graphiql.css', STYLE, source.css],
     ['browser.css', STYLE, await own('browser.css')],
     ['tabs.js', SCRIPT, await own('tabs.js')],
+    ['token.js', SCRIPT, await own('token.js')],
     ['browser.js', SCRIPT, await own('browser.js')],
     ['graphql-ws.js', SCRIPT, await readFile(client, 'utf8')],
     ['graphiql.js', SCRIPT, source.js],

@@ -31,7 +31,7 @@ describe('GraphiQL', () => {
     const text = String(page.body)
     const paths = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path!)
     expect(paths.map((path) => path.split('/').pop())).toEqual([
-      ...['graphiql.css', 'browser.css', 'browser.js', 'graphql-ws.js', 'graphiql.js'],
+      ...['graphiql.css', 'browser.css', 'tabs.js', 'token.js', 'browser.js', 'graphql-ws.js', 'graphiql.js'],
     ])
     const directory = paths[0]!.replace('graphiql.css', '')
     paths.push(...['editor.js', 'json.js', 'graphql.js'].map((name) => directory + name))

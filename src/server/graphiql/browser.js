@@ -1,5 +1,5 @@
-// Starts GraphiQL in the browser. If the server requires a token, asks the user for one. Sends queries and mutations
-// by fetch. Each subscription has its own WebSocket, whose connectionParams are the headers of its tab. A subscription
+// Starts GraphiQL in the browser, with the tabs of tabs.js and the token of token.js. Sends queries and mutations by
+// fetch. Each subscription has its own WebSocket, whose connectionParams are the headers of its tab. A subscription
 // runs until it is stopped, even while another tab is selected; the panel "Live" lists its events.
 
 const { tabs, defaultHeaders, workers, base } = JSON.parse(document.querySelector('#options').textContent)
@@ -25,65 +25,8 @@ let openedTurn = null
 const element = (name, text = '', className = '') =>
   Object.assign(document.createElement(name), { textContent: text, className })
 
-/** Key of the token in the session storage, which the browser deletes when the tab is closed. */
-const TOKEN = 'colloquy-token'
 /** Close code of a WebSocket whose token is refused or no longer valid. */
 const FORBIDDEN = 4403
-
-/** Returns the headers with the token, if the user entered one, and without the names that the token determines. */
-function withToken(headers) {
-  const token = sessionStorage.getItem(TOKEN)
-  const names = Object.keys(headers).map((name) => name.toLowerCase())
-  if (token === null || names.includes('authorization')) return headers
-  const kept = Object.entries(headers).filter(([name]) => !/^x-(actor|tenant)$/i.test(name))
-  return { ...Object.fromEntries(kept), authorization: `Bearer ${token}` }
-}
-
-/** The promise of the open dialog, or null. Requests that are refused meanwhile wait for the same dialog. */
-let asking = null
-
-/** Asks for a token. Resolves with whether the user entered one. */
-function askForToken(reason) {
-  asking ??= new Promise((resolve) => {
-    const dialog = element('dialog', '', 'graphiql-container')
-    const label = element('label', 'API key or token, kept until this tab is closed')
-    const input = Object.assign(element('input'), { type: 'password', autocomplete: 'off', spellcheck: false })
-    const buttons = element('footer')
-    const cancel = Object.assign(element('button', 'Cancel'), { type: 'button' })
-    const accept = Object.assign(element('button', 'Use token'), { type: 'button' })
-    const enter = () => {
-      const token = input.value.trim()
-      if (token === '') return
-      sessionStorage.setItem(TOKEN, token)
-      dialog.close('entered')
-    }
-    dialog.id = 'token'
-    accept.onclick = enter
-    cancel.onclick = () => dialog.close()
-    input.onkeydown = ({ key }) => key === 'Enter' && enter()
-    dialog.onclose = () => {
-      dialog.remove()
-      asking = null
-      resolve(dialog.returnValue === 'entered')
-    }
-    label.append(input)
-    buttons.append(cancel, accept)
-    dialog.append(element('h2', 'Authenticate'), element('p', reason), label, buttons)
-    document.body.append(dialog)
-    dialog.showModal()
-  })
-  return asking
-}
-
-/** Sends the request with the token. While the server refuses the token, asks for another, until the user cancels. */
-async function fetchWithToken(url, { headers, ...options }) {
-  for (;;) {
-    const response = await fetch(url, { ...options, headers: withToken(headers) })
-    if (response.status !== 401) return response
-    const { errors } = await response.clone().json()
-    if (!(await askForToken(errors[0].message))) return response
-  }
-}
 
 function operationOf({ operationName }, documentAST) {
   const operations = (documentAST?.definitions ?? []).filter(({ kind }) => kind === 'OperationDefinition')
@@ -187,7 +130,8 @@ function startStream(title, params, headers, observer) {
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: () => withToken(headers),
     retryAttempts: Infinity,
-    shouldRetry: (error) => !(error instanceof CloseEvent) || error.code < 4400 || error.code === FORBIDDEN,
+    shouldRetry: (error) =>
+      !(error instanceof CloseEvent) || error.code < 4400 || (error.code === FORBIDDEN && !hasOwnToken(headers)),
     async retryWait() {
       if (refusal !== null && !(await askForToken(refusal))) return end('failed')
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
