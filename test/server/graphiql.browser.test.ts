@@ -164,6 +164,22 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
     expect(actor).toBe('scout')
   })
 
+  it('shows the query and its result below each other on a phone', async () => {
+    await select(0)
+    await page.setViewportSize({ width: 375, height: 667 })
+    await run('Create')
+    await page.locator('.result-window .view-line').nth(2).waitFor()
+    await screenshot(page, '12-phone')
+    const [editors, result] = await Promise.all(
+      ['.graphiql-editors', '.graphiql-response'].map(async (part) => (await page.locator(part).boundingBox())!),
+    )
+    expect(editors!.width).toBeGreaterThan(250)
+    expect(result!.width).toBeGreaterThan(250)
+    expect(result!.y).toBeGreaterThanOrEqual(editors!.y + editors!.height)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(375)
+    await page.setViewportSize({ width: WIDTH, height: 900 })
+  })
+
   it('ends a subscription with the button of GraphiQL or of the panel', async () => {
     await select(WATCH)
     await press('Watch')
