@@ -95,6 +95,16 @@ describe.runIf(isLong && chromiumPath)('GraphiQL with a token (needs LONG=1, and
     }
   })
 
+  it('asks again for a query after the user has cancelled, but not for the schema, which GraphiQL reads by itself', async () => {
+    const schema = { query: 'query IntrospectionQuery { __typename }', operationName: 'IntrospectionQuery' }
+    const answered = page.evaluate((params) => (globalThis as any).send(params, {}), schema)
+    expect(await answered).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
+    const query = page.evaluate(() => (globalThis as any).send({ query: '{ __typename }' }, {}))
+    await dialog().waitFor()
+    await page.keyboard.press('Escape')
+    await query
+  })
+
   it('does not ask when the headers of the GraphiQL tab contain the token that is refused', async () => {
     const answer = await page.evaluate(() =>
       (globalThis as any).send({ query: '{ __typename }' }, { Authorization: 'Bearer colloquy_wrong' }),

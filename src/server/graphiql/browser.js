@@ -44,6 +44,8 @@ async function send(params, headers) {
       ...headers,
     },
     body: JSON.stringify({ ...params, variables: filled }),
+    // GraphiQL reads the schema when the page is loaded, and again when the headers change.
+    isAutomatic: params.operationName === 'IntrospectionQuery',
   })
   const result = await response.json()
   openedTurn = result.data?.openTurn?.turn?.id ?? openedTurn

@@ -39,6 +39,8 @@ function createForm(refusal, onCancel) {
 
 /** The promise of the open dialog, or null. Requests that are refused meanwhile wait for the same dialog. */
 let asking = null
+/** Whether the user closed the last dialog without a token. */
+let isDeclined = false
 
 /** Asks for a token. Resolves with whether the user entered one: Escape and Cancel close the dialog without. */
 function askForToken(reason) {
@@ -54,7 +56,8 @@ function askForToken(reason) {
     dialog.onclose = () => {
       dialog.remove()
       asking = null
-      resolve(dialog.returnValue === 'entered')
+      isDeclined = dialog.returnValue !== 'entered'
+      resolve(!isDeclined)
     }
     const title = Object.assign(element('h2', 'Authenticate'), { id: 'token-title' })
     const text = element('p', refusal ?? REQUIRED, refusal === null ? '' : 'error')
@@ -69,11 +72,15 @@ function askForToken(reason) {
   return asking
 }
 
-/** Sends the request with the token. While the server refuses the token, asks for another, until the user cancels. */
-async function fetchWithToken(url, { headers, ...options }) {
+/**
+ * Sends the request with the token. While the server refuses the token, asks for another, until the user cancels. For a
+ * request that the user did not start, asks only if the user has not cancelled before.
+ */
+async function fetchWithToken(url, { headers, isAutomatic, ...options }) {
   for (;;) {
     const response = await fetch(url, { ...options, headers: withToken(headers) })
     if (response.status !== 401 || hasOwnToken(headers)) return response
+    if (isAutomatic && isDeclined) return response
     const { errors } = await response.clone().json()
     if (!(await askForToken(errors[0].message))) return response
   }
