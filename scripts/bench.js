@@ -5,4 +5,4 @@
 import { pathToFileURL } from 'node:url'
 import { compiledSource } from './compiled.js'
 
-await import(pathToFileURL(await compiledSource('test/bench/main.ts')).href)
+await import(pathToFileURL(await compiledSource('scripts/bench/main.ts')).href)

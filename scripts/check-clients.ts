@@ -1,6 +1,6 @@
 // `npm run check:clients`: checks widely used GraphQL clients and tools with this checkout. Lints the schema, generates
 // and compiles typed programs, runs them on a server, and kills servers while clients are subscribed. Prints a table of
-// all checks. The npm script installs test/clients first. With TEST_DATABASE_URL, also kills servers on Postgres.
+// all checks. The npm script installs clients/javascript first. With TEST_DATABASE_URL, also kills servers on Postgres.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { backends, newDataDir } from '../test/support/backend.ts'
 import { killUnderClients } from './client-kills.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const directory = `${root}test/clients/`
+const directory = `${root}clients/javascript/`
 
 const results: { part: string; check: string; passed: boolean }[] = []
 function report(part: string, check: string, passed: boolean): void {
@@ -22,7 +22,7 @@ function report(part: string, check: string, passed: boolean): void {
 
 type Output = { code: number | null; lines: string[] }
 
-/** Runs a command, by default in test/clients, and collects the lines of its output. */
+/** Runs a command, by default in clients/javascript, and collects the lines of its output. */
 async function run(
   command: string,
   args: string[],
@@ -59,8 +59,8 @@ async function checkSchema(): Promise<void> {
   await runTool('recipes', 'are in the documents', 'tsx', ['prepare.ts'])
   await runTool('gql.tada', 'finds no problem', 'gql.tada', ['check', '--fail-on-warn', '-c', 'urql/tsconfig.json'])
   await runTool('TypeScript', 'accepts programs and recipes', 'tsc', ['--noEmit'])
-  const linted = ['schema.graphql', 'test/clients/{apollo,urql,relay}/*.ts']
-  const options = ['--config', 'test/clients/eslint.config.js', '--max-warnings', '0']
+  const linted = ['schema.graphql', 'clients/javascript/{apollo,urql,relay}/*.ts']
+  const options = ['--config', 'clients/javascript/eslint.config.js', '--max-warnings', '0']
   await runTool(
     'graphql-eslint',
     'finds no problem in the schema and the documents',

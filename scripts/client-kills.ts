@@ -1,4 +1,4 @@
-// Kills a server to which the clients of test/clients/kill.ts are subscribed while a writer appends turns, and compares
+// Kills a server to which the clients of clients/javascript/kill.ts are subscribed while a writer appends turns, and compares
 // the entries that each client received with the turns that the server acknowledged.
 
 import { spawn } from 'node:child_process'
@@ -103,7 +103,7 @@ export function countFaults(received: number[], expected: number[]) {
   }
 }
 
-/** Kills and restarts a server on the backend. Returns one check for each client. `directory` is test/clients. */
+/** Kills and restarts a server on the backend. Returns one check for each client. `directory` is clients/javascript. */
 export async function killUnderClients({ name, open }: Backend, directory: string) {
   const dataDir = name === 'embedded' ? await newDataDir() : null
   const opened = dataDir === null ? await open() : null

@@ -16,7 +16,7 @@ const NAME = 'colloquy-compiled-'
 /** Number of earlier versions to keep, because running servers may still load modules of them. */
 const KEPT = 3
 /** The directories that are compiled. The Dockerfile copies only the first one. */
-const SOURCES = ['src', 'test/bench', 'test/demo', 'test/support']
+const SOURCES = ['src', 'scripts/bench', 'scripts/demo', 'test/support']
 /** Other files on which the result depends. npm writes the last one when it installs packages. */
 const BASIS = ['package.json', 'scripts/compiled.js', 'scripts/bundle.js', 'node_modules/.package-lock.json']
 const BUNDLE = 'colloquy.cjs'

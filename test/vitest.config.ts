@@ -24,9 +24,6 @@ const OWN_PROCESS = [
   ...(isLong || TEST_DATABASE_URL || TEST_REDIS_URL ? WITH_SERVICES : []),
 ]
 
-/** The nested package of stock clients, with the packages that it installs. */
-const NESTED = 'test/clients/**'
-
 const REUSED = fileURLToPath(new URL('support/reused-embedded.ts', import.meta.url))
 
 /** Lets the files that share a process share embedded databases too. */
@@ -59,7 +56,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...OWN_PROCESS, NESTED],
+          exclude: OWN_PROCESS,
           isolate: false,
           // Most objects of a test are short-lived: larger semi-spaces halve the time of garbage collection.
           execArgv: ['--max-semi-space-size=64'],

@@ -12,7 +12,7 @@ const root = new URL('../..', import.meta.url)
 
 /** Runs the command and returns the rows that it printed, without its header. */
 async function rowsOf(...args: string[]): Promise<string[]> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/attacks/main.ts', ...args], {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/attacks/main.ts', ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -9,7 +9,7 @@ const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
 
 /** Runs the command, and expects that it finds no violation. Returns its output. */
 async function check(...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/answers/main.ts', ...args], {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/answers/main.ts', ...args], {
     cwd: new URL('../..', import.meta.url),
     stdio: ['ignore', 'pipe', 'ignore'],
   })

@@ -9,7 +9,7 @@ const root = new URL('../..', import.meta.url)
 
 /** Runs the command, and expects that it finds no violation. Returns its output. */
 async function check(...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/faults/main.ts', ...args], {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/faults/main.ts', ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'ignore'],
   })

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startCheckout, type ServerProcess } from '../bench/process.ts'
+import { startCheckout, type ServerProcess } from '../../scripts/bench/process.ts'
 
 const { SERVICES } = process.env
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -2,8 +2,8 @@
 // and the turns that each participant saw.
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { run, type ScriptResult } from '../demo/server.ts'
-import { EDITED_TIME, LINES, SECRET } from '../demo/story.ts'
+import { run, type ScriptResult } from '../../scripts/demo/server.ts'
+import { EDITED_TIME, LINES, SECRET } from '../../scripts/demo/story.ts'
 import { backends } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 
@@ -20,7 +20,7 @@ describe.runIf(isLong).each(backends)('the demo on $name', (backend) => {
       OPENAI_API_KEY: '',
       CHAT_MODEL: '',
     }
-    result = await run('test/demo/main.ts', ['--fast'], env)
+    result = await run('scripts/demo/main.ts', ['--fast'], env)
     await opened?.close()
   }, 120_000)
 

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../src/domain/fact/content-hash.ts'
 import type { ExtractorTurn } from '../../src/providers/ports/fact-extractor.ts'
 import { createRulesExtractor } from '../../src/providers/rules/fact-extractor.ts'
-import { contentOf, readConversation, type LocomoTurn } from '../bench/locomo.ts'
+import { contentOf, readConversation, type LocomoTurn } from '../../scripts/bench/locomo.ts'
 import { JUDGED } from './locomo-facts-labels.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../../../shared/locomo/${name}.json`, import.meta.url))

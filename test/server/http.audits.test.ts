@@ -3,7 +3,7 @@
 
 import { serverAudits } from 'graphql-http'
 import { describe, expect, test } from 'vitest'
-import { failedAudits, NEED_INTROSPECTION, PRODUCTION } from '../trust/audits.ts'
+import { failedAudits, NEED_INTROSPECTION, PRODUCTION } from '../../scripts/trust/audits.ts'
 import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 

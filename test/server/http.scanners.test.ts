@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { backends, embedded } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
-import { PRODUCTION } from '../trust/audits.ts'
-import { PROBES } from '../trust/probes.ts'
+import { PRODUCTION } from '../../scripts/trust/audits.ts'
+import { PROBES } from '../../scripts/trust/probes.ts'
 
 describe.each(backends)('a server on $name with the variables for production', (backend) => {
   const server = useServer(backend, PRODUCTION)
