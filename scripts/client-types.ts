@@ -13,7 +13,6 @@ import {
   Kind,
   parse,
   type FragmentDefinitionNode,
-  type GraphQLAbstractType,
   type GraphQLEnumType,
   type GraphQLInputField,
   type GraphQLInputObjectType,
@@ -46,6 +45,7 @@ const NAMED = [
   'TokenUsageInput',
   'ConversationEventType',
   'ClaimScope',
+  'Respond',
 ]
 
 const HEADER = `// Written by \`npm run prepare\` (scripts/client-types.ts): the types of the fragments and inputs in
@@ -61,21 +61,31 @@ const valuesOf = (type: GraphQLEnumType) =>
     .map(({ name }) => `'${name}'`)
     .join(' | ')
 
-/** Prints the object types of each interface and union, in the format of Apollo Client's cache. */
+/**
+ * Prints the object types of each interface and union, in the format of Apollo Client's cache. Written as groups of
+ * unions that differ only in the name of their mutation, which takes a third less space in a compressed bundle.
+ */
 function possibleTypesOf(schema: GraphQLSchema): string {
-  const lines = Object.values(schema.getTypeMap())
-    .filter((type) => isAbstractType(type) && !type.name.startsWith('__'))
-    .map((type) => [type.name, schema.getPossibleTypes(type as GraphQLAbstractType).map(({ name }) => name)] as const)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(
-      ([name, names]) =>
-        `  ${name}: [${[...names]
-          .sort()
-          .map((each) => `'${each}'`)
-          .join(', ')}],\n`,
-    )
+  const groups = new Map<string, string[]>()
+  for (const type of Object.values(schema.getTypeMap()).filter(isAbstractType)) {
+    if (type.name.startsWith('__')) continue
+    const members = schema.getPossibleTypes(type).map(({ name }) => name)
+    const mutation = type.name.replace(/Result$/, '')
+    const isResult = members.includes(`${mutation}Payload`)
+    const names = members.map((name) => (isResult && name === `${mutation}Payload` ? '*Payload' : name)).sort()
+    const group = `${isResult ? '*Result' : '*'}|${names.join(' ')}`
+    groups.set(group, [...(groups.get(group) ?? []), isResult ? mutation : type.name])
+  }
+  const lines = [...groups].map(([group, names]) => `${group}|${names.sort().join(' ')}`).sort()
   return `/** The object types of each interface and union: \`possibleTypes\` of Apollo Client's \`InMemoryCache\`. */
-export const possibleTypes: Record<string, string[]> = {\n${lines.join('')}}\n`
+export const possibleTypes: Record<string, string[]> = /* @__PURE__ */ (() =>
+  Object.fromEntries(
+    \`${lines.join('\n')}\`.split('\\n').flatMap((line) => {
+      const [type, members, names] = line.split('|') as [string, string, string]
+      return names.split(' ').map((name) => [type.replace('*', name), members.replace('*', name).split(' ')])
+    }),
+  ))()
+`
 }
 
 /** Prints the custom scalars, in the formats of graphql-codegen (its setting `scalars`) and gql.tada (a type). */

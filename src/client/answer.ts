@@ -3,12 +3,12 @@
 
 import type { Connection, RequestOptions } from './connection.ts'
 import type { ConversationHandle, NewTurn } from './conversation.ts'
-import { CLAIM_TURN, RELEASE_CLAIM, RENEW_CLAIM } from './documents.ts'
+import { CLAIM_TURN, RELEASE_CLAIM, RENEW_CLAIM, UPDATE_PARTICIPANT } from './documents.ts'
 import { ColloquyError } from './errors.ts'
-import type { ClaimScope, InboxEvent, Turn } from './generated.ts'
-import { followInbox } from './inbox.ts'
+import type { ClaimScope, InboxEvent, ListedConversation, Respond, Turn } from './generated.ts'
+import { followInbox, listConversations } from './inbox.ts'
 import { randomId } from './random-id.ts'
-import { anySignal, sleep } from './retry.ts'
+import { linkedSignal, sleep } from './retry.ts'
 import type { Source } from './stream-parts.ts'
 import type { WriteOptions } from './write.ts'
 
@@ -45,7 +45,13 @@ export type AnswerOptions = RequestOptions & {
   scope?: ClaimScope
   /** Time after which an unrenewed claim expires, s. It is renewed after each third of this time. Defaults to 60. */
   ttlSeconds?: number
-  /** Called after each failed attempt to answer a turn. By default, failures are not reported. */
+  /**
+   * Turns that wake up the actor: set in each of its 50 most recently active conversations, and in those that it joins
+   * later, if the setting there is NEVER. Without this option, such conversations are reported to the client's
+   * `onError`, because `answer` receives none of their turns.
+   */
+  respond?: Exclude<Respond, 'NEVER'>
+  /** Called after each failed attempt to answer a turn. Defaults to the client's `onError`. */
   onError?(error: unknown, turn: Turn): void
 }
 
@@ -83,7 +89,7 @@ async function answerTurn(answering: Answering, turn: Turn, conversationId: stri
   const { connection, handler, ttlSeconds } = answering
   const claimToken = randomId()
   if (!(await claim(answering, turn.id, claimToken))) return
-  const { signal, abort, release: unlink } = anySignal([answering.signal])
+  const { signal, abort, release: unlink } = linkedSignal(answering.signal)
   const renewal = setInterval(
     () => {
       connection.mutate(RENEW_CLAIM, { turnId: turn.id, claimToken, ttlSeconds }, { signal }).catch(abort)
@@ -111,10 +117,8 @@ async function answerTurn(answering: Answering, turn: Turn, conversationId: stri
       answered(conversation.write(source, { signal, replyToId: turn.id, ...options, claimToken })),
   }
   const end = async (dismiss: boolean) => {
-    const late = anySignal([])
-    void sleep(RELEASE_MS, late.signal).then(() => late.abort())
-    await connection.mutate(RELEASE_CLAIM, { turnId: turn.id, claimToken, dismiss }, late).catch(() => {})
-    late.abort()
+    const signal = AbortSignal.timeout(RELEASE_MS)
+    await connection.mutate(RELEASE_CLAIM, { turnId: turn.id, claimToken, dismiss }, { signal }).catch(() => {})
   }
   try {
     const result = await handler(question)
@@ -130,13 +134,40 @@ async function answerTurn(answering: Answering, turn: Turn, conversationId: stri
   }
 }
 
+/**
+ * Sets `respond` in the conversations whose turns never wake up the actor. Reports them if it is not given, and those in
+ * which it cannot be set. Without given conversations, reads them.
+ */
+async function listen(
+  connection: Connection,
+  given: readonly ListedConversation[] | null,
+  { respond, signal }: AnswerOptions,
+): Promise<void> {
+  const report = (error: unknown): readonly ListedConversation[] => {
+    if (!signal?.aborted) connection.report(error)
+    return []
+  }
+  const conversations = given ?? (await listConversations(connection, { signal }).catch(report))
+  const silent = conversations.filter(({ viewerParticipant }) => viewerParticipant?.respond === 'NEVER')
+  if (silent.length > 0 && !respond) {
+    const ids = silent.map(({ id }) => id).toSorted()
+    const message = `No turn of ${ids.join(', ')} wakes up ${silent[0]!.viewerParticipant!.actor}: set \`respond\`.`
+    return void report(new ColloquyError('NEVER_WOKEN', message))
+  }
+  for (const { id: conversationId, viewerParticipant } of silent) {
+    const change = { conversationId, actor: viewerParticipant!.actor, respond }
+    await connection.mutate(UPDATE_PARTICIPANT, change, { signal }).catch(report)
+  }
+}
+
 /** Answers wake-ups until the signal is aborted. @throws ColloquyError if the inbox fails permanently */
 export async function answer(
   connection: Connection,
   conversationOf: (id: string) => ConversationHandle,
   handler: AnswerHandler,
-  { concurrency = 4, scope = 'AGENT', ttlSeconds = 60, signal, onError }: AnswerOptions = {},
+  options: AnswerOptions = {},
 ): Promise<void> {
+  const { concurrency = 4, scope = 'AGENT', ttlSeconds = 60, signal, onError = connection.report } = options
   const answering: Answering = { connection, conversationOf, handler, scope, ttlSeconds, signal }
   const waiting = new Map<string, InboxEvent>()
   const running = new Map<string, Promise<void>>()
@@ -150,7 +181,7 @@ export async function answer(
       try {
         return await answerTurn(answering, turn, conversationId)
       } catch (error) {
-        if (!signal?.aborted) onError?.(error, turn)
+        if (!signal?.aborted) onError(error, turn)
       }
     }
     givenUp.add(turn.id)
@@ -173,10 +204,14 @@ export async function answer(
   for (let isComplete = false; !isComplete;) {
     isComplete = true
     subscribeAgain = () => {}
-    const current = anySignal([signal])
-    const inbox: AsyncIterable<InboxEvent> = followInbox(connection, current)
+    const current = linkedSignal(signal)
+    const inbox: AsyncIterable<InboxEvent> = followInbox(connection, {
+      ...current,
+      onConnection: (state) => void (state === 'live' && listen(connection, null, options)),
+    })
     for await (const event of inbox) {
-      const { turn, reason } = event
+      const { turn, reason, conversation } = event
+      if (reason === 'ADDED' && conversation) void listen(connection, [conversation], options)
       if (reason !== 'WAKE_UP' || !turn || running.has(turn.id) || givenUp.has(turn.id)) continue
       if (waiting.size < MAX_WAITING) waiting.set(turn.id, event)
       else {

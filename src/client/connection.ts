@@ -1,14 +1,19 @@
 // One client's connection: identifies the viewer, sends queries and mutations with retries, and subscribes over
-// WebSocket or Server-Sent Events.
+// WebSocket or Server-Sent Events. Retries only failures after which the same call may succeed, and reports them.
 
 import { READ_VIEWER } from './documents.ts'
 import { ColloquyError, errorOfResult, payloadOf } from './errors.ts'
 import { request, subscribeByEvents, type Endpoint, type Result } from './http.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+import { createReports, type ReportOptions, type Reports } from './reports.ts'
 import { backOff, isRetryable, retry } from './retry.ts'
 import { createSockets, type WebSocketClass } from './socket.ts'
 
-export type ConnectOptions = {
-  /** URL of the GraphQL endpoint, for example `https://example.org/graphql`. In a browser, it may be relative. */
+export type ConnectOptions = ReportOptions & {
+  /**
+   * URL of the GraphQL endpoint, for example `https://example.org/graphql`. In a browser, or with an own `fetch`, it may
+   * be a path.
+   */
   url: string
   /**
    * Token of the viewer, or a function that returns a current one. The function is called before each request and
@@ -51,6 +56,9 @@ export type SendOptions = RequestOptions & {
   once?: boolean
 }
 
+/** A function that is awaited before each attempt of a call. */
+type Before = { before?(): Promise<unknown> }
+
 /** Options of a subscription that is resumed after each loss of the connection. */
 export type ResumeOptions = RequestOptions & {
   /** Called with `live` when the subscription is connected, and with `waiting` and the error after each loss. */
@@ -63,9 +71,9 @@ export type Connection = {
   /** Returns the actor in whose view the client reads. */
   actor(options?: RequestOptions): Promise<string>
   /** Sends a query or mutation, and repeats it after a temporary failure. @throws ColloquyError */
-  send(query: string, variables: Record<string, unknown>, options?: SendOptions): Promise<Record<string, any>>
+  send(query: string, variables: Record<string, unknown>, options?: SendOptions & Before): Promise<Record<string, any>>
   /** Runs a mutation that is safe to repeat, and returns its payload. @throws ColloquyError */
-  mutate(document: string, input: Record<string, unknown>, options?: SendOptions): Promise<any>
+  mutate(document: string, input: Record<string, unknown>, options?: SendOptions & Before): Promise<any>
   /**
    * Subscribes, and subscribes again after each loss of the connection, each time with new variables from `variables`.
    * Yields the value of the document's only field. Ends when the server completes the subscription or the signal is
@@ -73,6 +81,10 @@ export type Connection = {
    * @throws ColloquyError for a permanent failure
    */
   subscribe(query: string, variables: () => Record<string, unknown>, options?: ResumeOptions): AsyncGenerator<any, void>
+  /** The turns that are not yet acknowledged. */
+  readonly outbox: Outbox
+  /** Reports a failure that no caller receives; see the option `onError`. */
+  readonly report: Reports['report']
   /** Ends all subscriptions, and closes the sockets. */
   close(): Promise<void>
 }
@@ -85,35 +97,68 @@ const isResumable = (error: unknown, defects: number): boolean =>
   // LIMIT_REACHED may be temporary: the server counts the subscriptions of a lost connection until it notices the loss.
   error instanceof ColloquyError && (error.code === 'LIMIT_REACHED' || (isRetryable(error) && defects < MAX_DEFECTS))
 
-const webSocketUrl = (url: string): string => {
-  const base = (globalThis as { location?: { href: string } }).location?.href
-  return new URL(url, base).href.replace(/^http/, 'ws')
+/** Returns the absolute URL. @throws ColloquyError (BAD_URL) */
+function absolute(url: string): string {
+  try {
+    const { protocol, href } = new URL(url, (globalThis as { location?: { href: string } }).location?.href)
+    if (/^https?:$/.test(protocol)) return href
+  } catch {
+    // Not a URL; or a path, outside of a browser.
+  }
+  throw new ColloquyError(
+    'BAD_URL',
+    `The option \`url\` is ${JSON.stringify(url)}, and not a URL with http: or https:.`,
+  )
 }
 
-export function createConnection(options: ConnectOptions): Connection {
-  const { url, token, actor, tenant, retryForMs = 60_000, timeoutMs = 15_000 } = options
+/** Returns the endpoint of requests, and the sockets of subscriptions; null for Server-Sent Events. */
+function endpointsOf({ url, token, actor, tenant, timeoutMs = 15_000, ...options }: ConnectOptions) {
   const WebSocket =
     options.webSocket === undefined
       ? (globalThis as { WebSocket?: WebSocketClass }).WebSocket
       : (options.webSocket ?? undefined)
-  const as = token === undefined ? undefined : actor
   const currentToken = async () => (typeof token === 'function' ? token() : token!)
   const names: Record<string, string> = {
     ...(tenant !== undefined && { 'x-tenant': encodeURIComponent(tenant) }),
     ...(actor !== undefined && { 'x-actor': encodeURIComponent(actor) }),
   }
   const endpoint: Endpoint = {
-    url,
+    get url() {
+      return options.fetch ? url : absolute(url)
+    },
     fetch: options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args)),
     headers: async () => (token === undefined ? names : { authorization: `Bearer ${await currentToken()}` }),
     timeoutMs,
   }
   const parameters = async () => (token === undefined ? names : { token: await currentToken() })
-  const closing = new AbortController()
-  const sockets = WebSocket ? createSockets({ url: webSocketUrl(url), WebSocket, parameters }) : null
+  const sockets = WebSocket
+    ? createSockets({ url: () => absolute(url).replace(/^http/, 'ws'), WebSocket, parameters })
+    : null
+  return { endpoint, sockets }
+}
 
-  const send: Connection['send'] = (query, variables, { signal, once } = {}) =>
-    retry(() => request(endpoint, { query, variables }, signal), once ? 0 : retryForMs, signal)
+export function createConnection(options: ConnectOptions): Connection {
+  const { url, actor, retryForMs = 60_000 } = options
+  // A page that is rendered on a server creates a client with a path there, without using it.
+  if (url?.[0] !== '/') absolute(url)
+  const as = options.token === undefined ? undefined : actor
+  const { endpoint, sockets } = endpointsOf(options)
+  const closing = new AbortController()
+  /** Whether the server has answered a request. */
+  let hasAnswered = false
+  const reports = createReports(options)
+
+  const send: Connection['send'] = (query, variables, { signal, once, before } = {}) => {
+    reports.started()
+    const attempt = async () => {
+      await before?.()
+      const data = await request(endpoint, { query, variables }, signal)
+      reports.answered()
+      hasAnswered = true
+      return data
+    }
+    return retry(attempt, { forMs: once ? 0 : retryForMs, signal, onFailure: reports.failed })
+  }
 
   return {
     as,
@@ -127,30 +172,42 @@ export function createConnection(options: ConnectOptions): Connection {
     },
     async *subscribe(query, variables, { signal: ending, onConnection } = {}) {
       const signal = ending ? AbortSignal.any([ending, closing.signal]) : closing.signal
-      const live = () => onConnection?.('live')
+      const live = () => {
+        reports.answered()
+        onConnection?.('live')
+      }
       const attempt = () => {
         const operation = { query, variables: { ...variables(), ...(as !== undefined && { as }) } }
         return sockets
           ? sockets.subscribe(operation, live, signal)
           : subscribeByEvents(endpoint, operation, live, signal)
       }
-      for (let failures = 0, defects = 0; !signal?.aborted; failures++) {
+      for (let failures = 0, defects = 0; !signal.aborted; failures++) {
         try {
+          // A WebSocket that cannot be opened does not say why, but a request does.
+          if (!hasAnswered) await send(READ_VIEWER, { as }, { signal, once: true })
           for await (const value of valuesOf(attempt())) {
             failures = defects = 0
+            reports.answered()
             yield value
           }
           return
         } catch (error) {
-          if (signal?.aborted) return
+          if (signal.aborted) return
           defects = error instanceof ColloquyError && error.code === 'INTERNAL_SERVER_ERROR' ? defects + 1 : 0
-          if (!isResumable(error, defects)) throw error
+          const isResumed = isResumable(error, defects)
+          if (error instanceof ColloquyError) reports.failed(error, isResumed)
+          if (!isResumed) throw error
           onConnection?.('waiting', error as ColloquyError)
           await backOff(failures, signal)
         }
       }
     },
+    outbox: createOutbox(),
+    report: reports.report,
     async close() {
+      // Before the subscriptions end, because their end is no failure.
+      reports.closed()
       closing.abort()
       await sockets?.close()
     },

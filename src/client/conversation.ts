@@ -1,8 +1,9 @@
 // The functions of one conversation: append, edit, write a stream, follow, and a live transcript.
 
 import type { AnsweringOptions, Connection, RequestOptions } from './connection.ts'
+import { fieldsOf, type ConversationName } from './conversation-name.ts'
 import { APPEND_TURN, MARK_READ, SET_PRESENCE, SUPERSEDE_TURN } from './documents.ts'
-import { fieldsOf, follow, readHead, type ConversationName, type FollowedEvent, type FollowOptions } from './follow.ts'
+import { follow, readHead, type FollowedEvent, type FollowOptions } from './follow.ts'
 import type { Participant, PresenceState, Turn, TurnInput, TurnVersionInput } from './generated.ts'
 import { randomId } from './random-id.ts'
 import type { Source } from './stream-parts.ts'
@@ -20,13 +21,19 @@ export type NewVersion = string | (Omit<TurnVersionInput, 'role'> & { role?: Tur
  */
 export type ConversationHandle = {
   readonly name: ConversationName
-  /** Appends a turn, exactly once even if the request is repeated. @throws ColloquyError */
+  /**
+   * Appends a turn, exactly once even if the request is repeated. The turns of a conversation are sent one after
+   * another, in the order of the calls. Until a turn is acknowledged, transcripts of the client show it in `pending`.
+   * @throws ColloquyError
+   */
   append(turn: NewTurn, options?: AnsweringOptions): Promise<Turn>
   /** Replaces one of the actor's turns by a newer version. `role` defaults to the turn's role. @throws ColloquyError */
   edit(turn: Pick<Turn, 'id' | 'role'>, version: NewVersion, options?: RequestOptions): Promise<Turn>
   /**
    * Writes a streaming turn from text, a stream of text, the result or `fullStream` of the AI SDK, or a stream of
-   * OpenAI's SDK; see `write`. Resolves with the committed turn. `role` defaults to ASSISTANT. @throws ColloquyError
+   * OpenAI's SDK; see `write`. Resolves with the committed turn. `role` defaults to ASSISTANT.
+   * @throws TypeError for any other source, before the turn is opened
+   * @throws ColloquyError
    */
   write(source: Source | PromiseLike<Source>, options?: WriteOptions): Promise<Turn>
   /** Yields the events after the entry `afterSeq`, each once and in order; see `follow`. @throws ColloquyError */
@@ -49,8 +56,13 @@ export function createConversationHandle(connection: Connection, name: Conversat
     name,
     async append(turn, { claimToken, ...options } = {}) {
       const fields = typeof turn === 'string' ? { content: turn } : turn
-      const input = { ...named, claimToken, turn: { role: 'USER', clientId: randomId(), ...fields } }
-      return (await connection.mutate(APPEND_TURN, input, options)).turn
+      return connection.outbox.append(
+        name,
+        { role: 'USER', ...fields },
+        async (turn, before) =>
+          (await connection.mutate(APPEND_TURN, { ...named, claimToken, turn }, { ...options, before })).turn,
+        options.signal,
+      )
     },
     async edit({ id: turnId, role }, version, options) {
       const fields = typeof version === 'string' ? { content: version } : version

@@ -27,7 +27,7 @@ fragment Turn on Turn {${SHARED_TURN}
 
 const PARTICIPANT = `
 fragment Participant on Participant {
-  id actor displayName kind presence administrator historyVisibility lastReadSeq metadata joinedAt leftAt
+  id actor displayName kind respond presence administrator historyVisibility lastReadSeq metadata joinedAt leftAt
 }`
 
 const CONVERSATION = `
@@ -76,6 +76,7 @@ const INBOX = `
 fragment ListedConversation on Conversation {
   ...Conversation
   viewerUnreadCount
+  viewerParticipant { actor respond }
   lastTurn { id seq position actor role status text createdAt }
 }
 fragment InboxEvent on InboxEvent {
@@ -115,18 +116,14 @@ export const READ_TRANSCRIPT = `query Transcript($id: ID, $key: String, $as: Str
     ...Conversation
     viewerParticipant { actor }
     participants(first: 200) { nodes { ...Participant } }
-    history(limit: $limit) { __typename ... on Turn { ...Turn } }
+    history(limit: $limit) { ... on Turn { ...Turn } }
   }
 }${TURN}${PARTICIPANT}${CONVERSATION}`
 
 export const READ_OLDER = `query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: Int!) {
   conversation(id: $id, key: $key, as: $as) {
-    history(limit: $limit, beforePosition: $before) { __typename ... on Turn { ...Turn } }
+    history(limit: $limit, beforePosition: $before) { ... on Turn { ...Turn } }
   }
-}${TURN}`
-
-export const READ_TURN = `query Turn($ids: [ID!]!, $as: String) {
-  nodes(ids: $ids, as: $as) { __typename ... on Turn { ...Turn conversation { id } } }
 }${TURN}`
 
 export const LIST_CONVERSATIONS = `query Conversations($as: String, $actor: String!, $first: Int!) {
@@ -149,7 +146,11 @@ const mutation = (field: string, payload: string, fragments = '') => {
 }${fragments}`
 }
 
-export const CREATE_CONVERSATION = mutation('createConversation', 'conversation { ...Conversation }', CONVERSATION)
+export const CREATE_CONVERSATION = mutation(
+  'createConversation',
+  'created conversation { ...Conversation }',
+  CONVERSATION,
+)
 export const APPEND_TURN = mutation('appendTurn', 'turn { ...Turn }', TURN)
 export const SUPERSEDE_TURN = mutation('supersedeTurn', 'turn { ...Turn }', TURN)
 export const OPEN_TURN = mutation('openTurn', 'turn { ...Turn }', TURN)
@@ -159,5 +160,6 @@ export const ABORT_TURN = mutation('abortTurn', 'turn { id status }')
 export const CLAIM_TURN = mutation('claimTurn', 'claim { expiresAt }')
 export const RENEW_CLAIM = mutation('renewClaim', 'claim { expiresAt }')
 export const RELEASE_CLAIM = mutation('releaseClaim', 'claim { expiresAt }')
+export const UPDATE_PARTICIPANT = mutation('updateParticipant', 'participant { id }')
 export const MARK_READ = mutation('markRead', 'participant { ...Participant }', PARTICIPANT)
 export const SET_PRESENCE = mutation('setPresence', 'participant { ...Participant }', PARTICIPANT)

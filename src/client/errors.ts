@@ -19,8 +19,9 @@ export type Issue = { message: string; path: string[] }
 
 /**
  * A failed call. `code` is a code of the server (`NOT_FOUND`, `CONFLICT`, …) or of the client: `NETWORK` for a lost
- * connection, `TIMEOUT` for an answer that did not arrive in time, `BAD_RESPONSE` for an answer that is not GraphQL,
- * and `SOURCE_FAILED` for a stream of a model that ended with an error.
+ * connection, `TIMEOUT` for an answer that did not arrive in time, `BAD_URL` for an unusable URL, `BAD_RESPONSE` for an
+ * answer that is not GraphQL, `SOURCE_FAILED` for a stream of a model that ended with an error, and `NEVER_WOKEN` for
+ * conversations whose turns `answer` cannot receive.
  */
 export class ColloquyError extends Error {
   override readonly name = 'ColloquyError'
@@ -47,11 +48,15 @@ export class ColloquyError extends Error {
   }
 }
 
+/** Returns the message of the first cause, such as `connect ECONNREFUSED`; Node's fetch says only `fetch failed`. */
+const reasonOf = ({ cause, message, code }: Error & { code?: string }): string =>
+  cause instanceof Error ? reasonOf(cause) : message || code || ''
+
 /** The error of a connection that was lost. */
 export const networkError = (cause?: unknown): ColloquyError =>
   new ColloquyError(
     'NETWORK',
-    `The connection to the server failed${cause instanceof Error ? `: ${cause.message}` : '.'}`,
+    `The connection to the server failed${cause instanceof Error ? `: ${reasonOf(cause)}` : '.'}`,
     { cause },
   )
 

@@ -2,12 +2,9 @@
 // deltas of open turns.
 
 import type { Connection, ResumeOptions } from './connection.ts'
+import { fieldsOf, notFound, type ConversationName } from './conversation-name.ts'
 import { FOLLOW, FOLLOW_SHARED, READ_HEAD } from './documents.ts'
-import { ColloquyError } from './errors.ts'
 import type { ConversationEvent, ConversationEventType, TurnDelta } from './generated.ts'
-
-/** Identifies a conversation by its id or its key. */
-export type ConversationName = { id: string } | { key: string }
 
 /** A delta, with the whole text of its turn up to `end`. Deltas of one turn follow one another without overlap. */
 export type JoinedDelta = TurnDelta & { joined: string }
@@ -59,15 +56,11 @@ export function createJoiner() {
   }
 }
 
-/** Returns the variables or input fields that identify the conversation in a subscription or mutation. */
-export const fieldsOf = (name: ConversationName): { conversationId?: string; conversationKey?: string } =>
-  'id' in name ? { conversationId: name.id } : { conversationKey: name.key }
-
 /** Reads the id and the seq of the newest entry. @throws ColloquyError with the code NOT_FOUND */
 export async function readHead(connection: Connection, name: ConversationName, options?: ResumeOptions) {
   const { conversation } = await connection.send(READ_HEAD, { ...name, as: connection.as }, options)
   if (conversation) return conversation as { id: string; lastSeq: number }
-  throw new ColloquyError('NOT_FOUND', `There is no conversation ${JSON.stringify(name)}, or it is outside the view.`)
+  throw notFound(name)
 }
 
 const typeNameOf = (type: string) =>

@@ -1,13 +1,14 @@
 // GraphQL over HTTP with `fetch`: one POST for each query and mutation, and Server-Sent Events for a subscription.
 
 import { ColloquyError, errorOfResult, networkError, type GraphQLErrors } from './errors.ts'
-import { anySignal, sleep } from './retry.ts'
+import { linkedSignal, sleep } from './retry.ts'
 
 export type Operation = { query: string; variables: Record<string, unknown> }
 /** One result of an operation. */
 export type Result = { data?: Record<string, any> | null; errors?: GraphQLErrors }
 export type Endpoint = {
-  url: string
+  /** @throws ColloquyError (BAD_URL) */
+  readonly url: string
   fetch: typeof fetch
   /** Returns the headers of a request, with a current token. */
   headers(): Promise<Record<string, string>>
@@ -24,8 +25,9 @@ const MAX_EVENT = 160 * 1024 * 1024
 async function post(endpoint: Endpoint, operation: Operation, accept: string, signal: AbortSignal): Promise<Response> {
   const headers = { 'content-type': 'application/json', accept, ...(await endpoint.headers()) }
   const body = JSON.stringify(operation)
+  const { url } = endpoint
   try {
-    return await endpoint.fetch(endpoint.url, { method: 'POST', headers, body, signal })
+    return await endpoint.fetch(url, { method: 'POST', headers, body, signal })
   } catch (error) {
     throw networkError(error)
   }
@@ -42,13 +44,15 @@ async function resultOf(response: Response): Promise<Result> {
   } catch {
     // An answer of a proxy, for example.
   }
-  const code = response.status >= 500 || response.status === 429 ? 'UNAVAILABLE' : 'BAD_RESPONSE'
-  throw new ColloquyError(code, `The answer with status ${response.status} is not a GraphQL result.`)
+  const { status, url } = response
+  const isRefused = status === 401 || status === 403
+  const code = status >= 500 || status === 429 ? 'UNAVAILABLE' : isRefused ? 'UNAUTHENTICATED' : 'BAD_RESPONSE'
+  throw new ColloquyError(code, `The answer of ${url} with status ${status} is not a GraphQL result.`)
 }
 
 /** Runs a query or mutation once, and returns its data. @throws ColloquyError */
 export async function request(endpoint: Endpoint, operation: Operation, given?: AbortSignal | null) {
-  const { signal, abort, release } = anySignal([given])
+  const { signal, abort, release } = linkedSignal(given)
   const late = new ColloquyError('TIMEOUT', `The server did not answer within ${endpoint.timeoutMs / 1000} s.`)
   const timer = setTimeout(() => abort(late), endpoint.timeoutMs)
   try {
@@ -120,7 +124,7 @@ export async function* subscribeByEvents(
   onStart: () => void,
   given?: AbortSignal | null,
 ): AsyncGenerator<Result, void> {
-  const { signal, abort, release } = anySignal([given])
+  const { signal, abort, release } = linkedSignal(given)
   try {
     const response = await post(endpoint, operation, 'text/event-stream', signal)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {

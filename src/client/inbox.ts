@@ -1,8 +1,8 @@
 // The inbox: the changes in all conversations of the client's actor, and the live list of these conversations.
 
-import type { Connection, ResumeOptions } from './connection.ts'
+import type { Connection, RequestOptions, ResumeOptions } from './connection.ts'
 import { FOLLOW_INBOX, LIST_CONVERSATIONS } from './documents.ts'
-import { ColloquyError } from './errors.ts'
+import type { ColloquyError } from './errors.ts'
 import type { InboxEvent, ListedConversation } from './generated.ts'
 import { createLive, type Live } from './live.ts'
 
@@ -58,25 +58,28 @@ export function reduceInbox(state: InboxState, action: InboxAction): InboxState 
   }
 }
 
+/** Reads the conversations of the actor, the LISTED most recently active ones. @throws ColloquyError */
+export async function listConversations(
+  connection: Connection,
+  { signal }: RequestOptions,
+): Promise<readonly ListedConversation[]> {
+  const variables = { as: connection.as, actor: await connection.actor({ signal }), first: LISTED }
+  return (await connection.send(LIST_CONVERSATIONS, variables, { signal })).conversations.nodes
+}
+
 /**
  * Creates the live list of the actor's conversations. The list is read on each new connection. Events that arrive while
  * it is read are applied immediately, and again to the list that was read.
  */
 export function createInbox(connection: Connection): Live<InboxState> {
-  return createLive<InboxState, InboxAction>(EMPTY_INBOX, reduceInbox, async ({ apply }, signal) => {
+  return createLive<InboxState, InboxAction>(connection, EMPTY_INBOX, reduceInbox, async ({ apply, fail }, signal) => {
     /** The events that have arrived since the newest list was requested. */
     let meanwhile: InboxEvent[] = []
     let isListing = false
-    const fail = (error: unknown) => {
-      const failure = error instanceof ColloquyError ? error : new ColloquyError('BAD_RESPONSE', String(error))
-      apply({ type: 'connection', status: 'failed', error: failure })
-    }
     async function list(): Promise<void> {
       const arrived: InboxEvent[] = (meanwhile = [])
       isListing = true
-      const variables = { as: connection.as, actor: await connection.actor({ signal }), first: LISTED }
-      const { conversations } = await connection.send(LIST_CONVERSATIONS, variables, { signal })
-      apply({ type: 'listed', conversations: conversations.nodes })
+      apply({ type: 'listed', conversations: await listConversations(connection, { signal }) })
       for (const event of arrived) apply({ type: 'event', event })
       isListing = false
       apply({ type: 'connection', status: 'live', error: null })
@@ -85,13 +88,9 @@ export function createInbox(connection: Connection): Live<InboxState> {
       if (status === 'live') list().catch(fail)
       else apply({ type: 'connection', status, error: error! })
     }
-    try {
-      for await (const event of followInbox(connection, { signal, onConnection })) {
-        if (isListing) meanwhile.push(event)
-        apply({ type: 'event', event })
-      }
-    } catch (error) {
-      fail(error)
+    for await (const event of followInbox(connection, { signal, onConnection })) {
+      if (isListing) meanwhile.push(event)
+      apply({ type: 'event', event })
     }
   })
 }

@@ -18,12 +18,15 @@ import type { Live } from './live.ts'
 export type { AnswerHandler, AnswerOptions, Question } from './answer.ts'
 export type { AnsweringOptions, ConnectOptions, RequestOptions, ResumeOptions, SendOptions } from './connection.ts'
 export type { ConversationHandle, NewTurn, NewVersion } from './conversation.ts'
+export type { ConversationName } from './conversation-name.ts'
 export { ColloquyError, type Issue } from './errors.ts'
-export type { ConversationName, FollowedEvent, FollowOptions, JoinedDelta } from './follow.ts'
+export type { FollowedEvent, FollowOptions, JoinedDelta } from './follow.ts'
 export type * from './generated.ts'
 export { possibleTypes, scalars } from './generated.ts'
 export type { InboxState } from './inbox.ts'
 export type { Live } from './live.ts'
+export type { PendingTurn } from './outbox.ts'
+export type { ConnectionState, ReportOptions } from './reports.ts'
 export { resuming } from './resuming.ts'
 export type { WebSocketClass, WebSocketLike } from './socket.ts'
 export type { Source } from './stream-parts.ts'
@@ -34,8 +37,16 @@ export type { WriteOptions } from './write.ts'
 export type Client = {
   /** Returns a conversation, by its id or `{ key }`. Nothing is requested until one of its functions is called. */
   conversation(name: string | { key: string }): ConversationHandle
-  /** Creates a conversation. Only with a `key` is the call repeated after a temporary failure. @throws ColloquyError */
-  createConversation(input?: CreateConversationInput, options?: RequestOptions): Promise<Conversation>
+  /**
+   * Creates a conversation. Only with a `key` is the call repeated after a temporary failure. `created` is false if a
+   * conversation with the key existed: it is then returned unchanged, and the rest of the input has no effect. It may
+   * also be false if a first call created the conversation, and its answer was lost.
+   * @throws ColloquyError
+   */
+  createConversation(
+    input?: CreateConversationInput,
+    options?: RequestOptions,
+  ): Promise<Conversation & { created: boolean }>
   /** Yields the changes in all conversations of the actor; see `followInbox`. @throws ColloquyError */
   inbox(options?: ResumeOptions): AsyncGenerator<InboxEvent, void>
   /** Creates the live list of the actor's conversations, with their unread counts. */
@@ -55,7 +66,10 @@ export type Client = {
   close(): Promise<void>
 }
 
-/** Creates a client. It connects to the server when it is first used. */
+/**
+ * Creates a client. It connects to the server when it is first used.
+ * @throws ColloquyError with the code BAD_URL for a malformed URL, or a protocol other than http and https
+ */
 export function connect(options: ConnectOptions): Client {
   const connection = createConnection(options)
   const conversation = (name: string | { key: string }) =>
@@ -64,7 +78,8 @@ export function connect(options: ConnectOptions): Client {
     conversation,
     async createConversation(input = {}, given) {
       const once = input.key == null
-      return (await connection.mutate(CREATE_CONVERSATION, input, { ...given, once })).conversation
+      const { conversation: found, created } = await connection.mutate(CREATE_CONVERSATION, input, { ...given, once })
+      return { ...found, created }
     },
     inbox: (given) => followInbox(connection, given),
     conversations: () => createInbox(connection),

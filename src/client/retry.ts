@@ -24,6 +24,14 @@ export const backOff = (attempt: number, signal?: AbortSignal | null): Promise<v
 
 export const isRetryable = (error: unknown): boolean => error instanceof ColloquyError && error.isRetryable
 
+/** Waits for the promise, which never rejects, or until the signal is aborted. */
+export async function settled(promise: Promise<unknown>, signal?: AbortSignal | null): Promise<void> {
+  const { signal: ended, abort, release } = linkedSignal(signal)
+  void promise.then(abort)
+  if (!ended.aborted) await new Promise((resolve) => ended.addEventListener('abort', resolve))
+  release()
+}
+
 /** Throws the signal's reason if the signal is aborted. */
 function throwIfAborted(signal?: AbortSignal | null): void {
   if (signal?.aborted) throw signal.reason
@@ -31,10 +39,14 @@ function throwIfAborted(signal?: AbortSignal | null): void {
 
 /**
  * Calls `attempt` until it succeeds, with backoff between calls.
- * @param forMs time after which no call is retried, ms
+ * @param options `forMs`: time after which no call is retried, ms; `onFailure`: called with each ColloquyError
  * @throws the first failure that is not retryable; the first failure after `forMs`; the reason of an aborted signal
  */
-export async function retry<T>(attempt: () => Promise<T>, forMs: number, signal?: AbortSignal | null): Promise<T> {
+export async function retry<T>(
+  attempt: () => Promise<T>,
+  options: { forMs: number; signal?: AbortSignal | null; onFailure(error: ColloquyError, isRetried: boolean): void },
+): Promise<T> {
+  const { forMs, signal, onFailure } = options
   const end = Date.now() + forMs
   for (let tries = 0; ; tries++) {
     throwIfAborted(signal)
@@ -42,29 +54,23 @@ export async function retry<T>(attempt: () => Promise<T>, forMs: number, signal?
       return await attempt()
     } catch (error) {
       throwIfAborted(signal)
-      if (!isRetryable(error) || Date.now() >= end) throw error
+      const isRetried = isRetryable(error) && Date.now() < end
+      if (error instanceof ColloquyError) onFailure(error, isRetried)
+      if (!isRetried) throw error
       await backOff(tries, signal)
     }
   }
 }
 
 /**
- * Returns a signal that is aborted when one of the given signals is aborted, or by `abort`. `release` removes the
- * listeners from the given signals.
+ * Returns a signal that is aborted when the given one is aborted, or by `abort`. `release` removes the listener from the
+ * given signal, which may live much longer.
  */
-export function anySignal(signals: readonly (AbortSignal | null | undefined)[]) {
+export function linkedSignal(given?: AbortSignal | null) {
   const controller = new AbortController()
-  const given = signals.filter((signal) => signal != null)
-  const abort = (event: Event) => controller.abort((event.target as AbortSignal).reason)
-  for (const signal of given) {
-    if (signal.aborted) controller.abort(signal.reason)
-    else signal.addEventListener('abort', abort)
-  }
-  return {
-    signal: controller.signal,
-    abort: (reason?: unknown) => controller.abort(reason),
-    release: () => {
-      for (const signal of given) signal.removeEventListener('abort', abort)
-    },
-  }
+  const abort = (reason?: unknown) => controller.abort(reason)
+  const follow = () => abort(given!.reason)
+  if (given?.aborted) follow()
+  else given?.addEventListener('abort', follow)
+  return { signal: controller.signal, abort, release: () => given?.removeEventListener('abort', follow) }
 }

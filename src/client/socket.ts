@@ -19,7 +19,8 @@ export type WebSocketLike = {
 export type WebSocketClass = new (url: string, protocol: string) => WebSocketLike
 
 export type SocketEndpoint = {
-  url: string
+  /** @throws ColloquyError (BAD_URL) */
+  url(): string
   WebSocket: WebSocketClass
   /** Returns the payload of `connection_init`, with a current token. */
   parameters(): Promise<Record<string, string>>
@@ -118,7 +119,7 @@ function connect(
   onClosed: () => void,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const wire = new WebSocket(url, 'graphql-transport-ws')
+    const wire = new WebSocket(url(), 'graphql-transport-ws')
     const subscriptions = new Map<string, Subscription>()
     const send = (message: object) => {
       if (wire.readyState === OPEN) wire.send(JSON.stringify(message))

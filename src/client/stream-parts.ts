@@ -174,6 +174,7 @@ export function createPartReader() {
 /** The source of a turn, for `write`. */
 export type Source =
   | string
+  | Iterable<unknown>
   | AsyncIterable<unknown>
   | ReadableStreamLike
   /** The result of the AI SDK's `streamText`. */
@@ -182,8 +183,9 @@ type ReadableStreamLike = {
   getReader(): { read(): Promise<{ done: boolean; value?: unknown }>; cancel(reason?: unknown): Promise<void> }
 }
 
-async function* once(value: string): AsyncGenerator<unknown, void> {
-  yield value
+/** Iterates over values that are not delivered as promises. */
+async function* iterate(values: Iterable<unknown>): AsyncGenerator<unknown, void> {
+  yield* values
 }
 
 /** Yields the values of a ReadableStream. Not every browser can iterate over one. */
@@ -196,9 +198,25 @@ async function* drain(stream: ReadableStreamLike): AsyncGenerator<unknown, void>
   }
 }
 
-/** Returns an iterator over the parts of a source. */
+/** Whether the value is an object or function, of any realm. */
+export const isObject = (value: unknown): value is object => Object(value) === value
+
+/** The properties of which a source that is not a text has one. */
+const ACCEPTED = [Symbol.asyncIterator, Symbol.iterator, 'getReader', 'fullStream']
+
+/** @throws TypeError if the value is not a source */
+export function checkSource(value: unknown): asserts value is Source {
+  if (typeof value === 'string' || (isObject(value) && ACCEPTED.some((key) => key in value))) return
+  throw new TypeError(
+    `A source is a text, iterable, async iterable, ReadableStream, result of streamText, or promise of one: not ${value}.`,
+  )
+}
+
+/** Returns an iterator over the parts of a source. @throws TypeError */
 export function partsOf(source: Source): AsyncIterator<unknown> {
-  if (typeof source === 'string') return once(source)
+  checkSource(source)
+  if (typeof source === 'string') return iterate([source])
   if ('fullStream' in source) return partsOf(source.fullStream)
-  return Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : drain(source)
+  if (Symbol.asyncIterator in source) return source[Symbol.asyncIterator]()
+  return 'getReader' in source ? drain(source) : iterate(source)
 }

@@ -4,6 +4,7 @@
 import type { ColloquyError } from './errors.ts'
 import type { FollowedEvent } from './follow.ts'
 import type { Conversation, Participant, Turn } from './generated.ts'
+import type { Acknowledged, PendingTurn } from './outbox.ts'
 
 export type TranscriptState = {
   /**
@@ -19,6 +20,16 @@ export type TranscriptState = {
   readonly participants: readonly Participant[]
   /** Each turn once, in its newest version, by position. An open turn has the text streamed so far. */
   readonly turns: readonly Turn[]
+  /**
+   * The turns that the client has appended and the server has not acknowledged, to be shown after `turns`. An
+   * acknowledged turn moves to `turns` in one change.
+   */
+  readonly pending: readonly PendingTurn[]
+  /**
+   * Turns by the viewer that arrived while calls of its own were not answered. They may be the turns in `pending`, so
+   * they are added to `turns` when these calls have ended.
+   */
+  readonly unmatched: readonly Turn[]
   /** Whether the history has turns before the first of `turns`. */
   readonly hasOlder: boolean
   /** Seq of the newest entry that the state includes. */
@@ -40,6 +51,8 @@ export type TranscriptAction =
     }
   | { type: 'older'; turns: readonly Turn[]; hasOlder: boolean }
   | { type: 'event'; event: FollowedEvent }
+  /** The outbox changed; `acknowledged` is the turn that was acknowledged. */
+  | { type: 'outbox'; pending: readonly PendingTurn[]; acknowledged?: Acknowledged | undefined }
   | { type: 'connection'; status: 'live' | 'waiting' | 'failed'; error: ColloquyError | null }
 
 export const EMPTY: TranscriptState = {
@@ -48,6 +61,8 @@ export const EMPTY: TranscriptState = {
   conversation: null,
   participants: [],
   turns: [],
+  pending: [],
+  unmatched: [],
   hasOlder: false,
   lastSeq: 0,
   viewer: null,
@@ -98,9 +113,29 @@ function withParticipant(state: TranscriptState, participant: Participant): Tran
   return { ...state, participants }
 }
 
+/** Whether a turn that is new to the state may be one that is shown as pending. */
+const mayBePending = ({ pending, viewer }: TranscriptState, { actor }: Turn): boolean =>
+  (viewer ?? actor) === actor && pending.some(({ status }) => status === 'PENDING')
+
+/** Shows the pending turns, and adds the turns that wait until no call runs. The viewer joins by its first turn. */
+function withOutbox(
+  state: TranscriptState,
+  pending: readonly PendingTurn[],
+  acknowledged?: Acknowledged,
+): TranscriptState {
+  const isShown = state.pending.some(({ clientId }) => clientId === acknowledged?.clientId)
+  const { turn } = (isShown && acknowledged) || { turn: null }
+  const next = turn ? { ...withTurn(state, turn), pending, viewer: turn.actor } : { ...state, pending }
+  if (pending.some(({ status }) => status === 'PENDING')) return next
+  return state.unmatched.reduce(withTurn, { ...next, unmatched: [] })
+}
+
 function applyEvent(state: TranscriptState, event: FollowedEvent): TranscriptState {
   switch (event.__typename) {
     case 'TurnAppended':
+      return mayBePending(state, event.turn)
+        ? { ...state, unmatched: [...state.unmatched, event.turn] }
+        : withTurn(state, event.turn)
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
@@ -139,9 +174,24 @@ export function reduceTranscript(state: TranscriptState, action: TranscriptActio
   switch (action.type) {
     case 'read': {
       const { conversation, viewer, participants, turns, hasOlder } = action
-      const read = { ...state, conversation, viewer, participants, turns, hasOlder, isStale: false }
-      return { ...read, lastSeq: Math.max(conversation.lastSeq, state.lastSeq) }
+      const { lastSeq, turns: shown, unmatched } = state
+      const isUnmatched = (turn: Turn) => state.conversation && turn.seq > lastSeq && mayBePending(state, turn)
+      const read = {
+        ...state,
+        conversation,
+        viewer,
+        participants,
+        turns: turns.filter((turn) => !isUnmatched(turn)),
+        unmatched: [...unmatched, ...turns.filter(isUnmatched)],
+        hasOlder,
+        isStale: false,
+        lastSeq: Math.max(conversation.lastSeq, lastSeq),
+      }
+      // Turns that were acknowledged while the history was read.
+      return shown.filter(({ seq }) => seq > conversation.lastSeq).reduce(withTurn, read)
     }
+    case 'outbox':
+      return withOutbox(state, action.pending, action.acknowledged)
     case 'older':
       return { ...state, turns: [...olderThan(state, action.turns), ...state.turns], hasOlder: action.hasOlder }
     case 'event': {

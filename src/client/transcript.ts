@@ -1,11 +1,11 @@
 // Keeps a transcript current: reads the newest turns, follows the conversation, and reads again after a gap.
 
 import type { Connection } from './connection.ts'
+import { notFound, type ConversationName } from './conversation-name.ts'
 import { READ_OLDER, READ_TRANSCRIPT } from './documents.ts'
-import { ColloquyError } from './errors.ts'
-import { follow, type ConversationName } from './follow.ts'
-import type { Turn } from './generated.ts'
+import { follow } from './follow.ts'
 import { createLive, type Live } from './live.ts'
+import type { Acknowledged } from './outbox.ts'
 import { EMPTY, reduceTranscript, type TranscriptAction, type TranscriptState } from './transcript-state.ts'
 
 export type TranscriptOptions = {
@@ -19,13 +19,6 @@ export type Transcript = Live<TranscriptState> & {
   /** Reads the page of turns before the first turn shown. Does nothing if there are none. @throws ColloquyError */
   older(): Promise<void>
 }
-
-const notFound = (name: ConversationName) =>
-  new ColloquyError('NOT_FOUND', `There is no conversation ${JSON.stringify(name)}, or it is outside the view.`)
-
-/** Returns the turns of a history page. The documents request no summaries, but the type of a page includes them. */
-const turnsOf = (history: readonly (Turn & { __typename: string })[]): Turn[] =>
-  history.filter(({ __typename }) => __typename === 'Turn')
 
 async function readHistory(
   connection: Connection,
@@ -42,7 +35,7 @@ async function readHistory(
     conversation: rest,
     viewer: viewerParticipant?.actor ?? null,
     participants: participants.nodes,
-    turns: turnsOf(history),
+    turns: history,
     hasOlder: history.length === limit,
   }
 }
@@ -56,30 +49,32 @@ export function createTranscript(
   let reading: Promise<void> | null = null
 
   const live = createLive<TranscriptState, TranscriptAction>(
+    connection,
     EMPTY,
     reduceTranscript,
     async ({ get, apply }, signal) => {
-      try {
-        if (!get().conversation) apply(await readHistory(connection, name, pageSize, signal))
-        const events = follow(
-          connection,
-          { id: get().conversation!.id },
-          {
-            afterSeq: get().lastSeq,
-            replies,
-            signal,
-            onConnection: (status, error) => apply({ type: 'connection', status, error: error ?? null }),
-          },
-        )
-        for await (const event of events) {
-          apply({ type: 'event', event })
-          if (get().isStale) apply(await readHistory(connection, name, pageSize, signal))
-        }
-        apply({ type: 'connection', status: 'failed', error: notFound(name) })
-      } catch (error) {
-        const failure = error instanceof ColloquyError ? error : new ColloquyError('BAD_RESPONSE', String(error))
-        apply({ type: 'connection', status: 'failed', error: failure })
+      const show = (acknowledged?: Acknowledged) =>
+        apply({ type: 'outbox', pending: connection.outbox.of({ ...name, ...get().conversation }), acknowledged })
+      signal.addEventListener('abort', connection.outbox.listen(show))
+      show()
+      if (!get().conversation) apply(await readHistory(connection, name, pageSize, signal))
+      // A pending turn may name the conversation by its key, and the transcript by its id.
+      show()
+      const events = follow(
+        connection,
+        { id: get().conversation!.id },
+        {
+          afterSeq: get().lastSeq,
+          replies,
+          signal,
+          onConnection: (status, error) => apply({ type: 'connection', status, error: error ?? null }),
+        },
+      )
+      for await (const event of events) {
+        apply({ type: 'event', event })
+        if (get().isStale) apply(await readHistory(connection, name, pageSize, signal))
       }
+      if (get().status !== 'deleted') throw notFound(name)
     },
   )
 
@@ -89,7 +84,7 @@ export function createTranscript(
     const variables = { ...name, as: connection.as, limit: pageSize, before: turns[0].position }
     const { conversation } = await connection.send(READ_OLDER, variables)
     const history = conversation?.history ?? []
-    live.apply({ type: 'older', turns: turnsOf(history), hasOlder: history.length === pageSize })
+    live.apply({ type: 'older', turns: history, hasOlder: history.length === pageSize })
   }
 
   return {

@@ -2,13 +2,13 @@
 // acknowledged, sends heartbeats while the model is silent, and commits the turn, or aborts it and keeps its text.
 
 import type { AnsweringOptions, Connection } from './connection.ts'
+import { fieldsOf, type ConversationName } from './conversation-name.ts'
 import { ABORT_TURN, APPEND_DELTA, COMMIT_TURN, OPEN_TURN } from './documents.ts'
 import { ColloquyError } from './errors.ts'
-import { fieldsOf, type ConversationName } from './follow.ts'
 import type { ContentPartInput, StreamingTurnInput, TokenUsageInput, Turn } from './generated.ts'
 import { randomId } from './random-id.ts'
-import { anySignal, sleep } from './retry.ts'
-import { createPartReader, partsOf, type Piece, type Source } from './stream-parts.ts'
+import { linkedSignal, sleep } from './retry.ts'
+import { checkSource, createPartReader, isObject, partsOf, type Piece, type Source } from './stream-parts.ts'
 
 export type WriteOptions = AnsweringOptions
   & Partial<StreamingTurnInput> & {
@@ -127,10 +127,8 @@ function abortReasonOf(error: unknown, signal?: AbortSignal | null): string {
 }
 
 async function abort({ connection, turnId, writerToken }: Write, reason: string): Promise<void> {
-  const { signal, abort: endRetries } = anySignal([])
-  void sleep(ABORT_MS, signal).then(() => endRetries())
+  const signal = AbortSignal.timeout(ABORT_MS)
   await connection.mutate(ABORT_TURN, { turnId, writerToken, reason }, { signal }).catch(() => {})
-  endRetries()
 }
 
 /** Waits for the option `until`. @throws ColloquyError (SOURCE_FAILED) if it rejects or resolves to `error` */
@@ -142,6 +140,7 @@ const untilSucceeded = async (until: PromiseLike<unknown> | undefined): Promise<
 /**
  * Writes a streaming turn from the source, and returns the committed turn. If the source fails, the signal is aborted,
  * or a call fails permanently, the turn is aborted with the text received until then.
+ * @throws TypeError if `given` is not a source, before anything is written; a promise is checked when it resolves
  * @throws ColloquyError with the code SOURCE_FAILED, with the source's error as its cause; any other ColloquyError; the
  * reason of the signal
  */
@@ -151,16 +150,17 @@ export async function write(
   given: Source | PromiseLike<Source>,
   { signal, until, reasoning = false, onOpen, heartbeatMs = 8_000, claimToken, ...turn }: WriteOptions = {},
 ): Promise<Turn> {
+  if (!(isObject(given) && 'then' in given)) checkSource(given)
   // Handles a rejection that arrives before it is awaited.
   for (const promise of [given, until]) void Promise.resolve(promise).catch(() => {})
   const writerToken = randomId()
   const input = { role: 'ASSISTANT', clientId: randomId(), ...turn }
   const opening = { ...fieldsOf(name), writerToken, claimToken, turn: input }
   const opened = await connection.mutate(OPEN_TURN, opening, { signal })
-  const { signal: stop, abort: stopSending, release } = anySignal([])
+  const sending = new AbortController()
   const writing: Write = { connection, turnId: opened.turn.id, writerToken, heartbeatMs }
-  const sender = createSender(writing, stop)
-  const interrupted = anySignal([signal])
+  const sender = createSender(writing, sending.signal)
+  const interrupted = linkedSignal(signal)
   const stopped = new Promise<never>((_, reject) => {
     interrupted.signal.addEventListener('abort', () => reject(interrupted.signal.reason))
     if (interrupted.signal.aborted) reject(interrupted.signal.reason)
@@ -186,11 +186,10 @@ export async function write(
     sender.stop()
     // Sends the received text before the abort, for at most ABORT_MS.
     await Promise.race([sender.waitFor(0).catch(() => {}), sleep(ABORT_MS)])
-    stopSending()
+    sending.abort()
     await abort(writing, abortReasonOf(error, signal))
     throw error
   } finally {
-    release()
     interrupted.release()
   }
 }

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { AnswerHandler, AnswerOptions } from '../../src/client/index.ts'
+import type { AnswerHandler, AnswerOptions, ColloquyError } from '../../src/client/index.ts'
 import { backends } from '../support/backend.ts'
 import { clientOf } from '../support/client.ts'
 import { useServer } from '../support/server.ts'
@@ -126,6 +126,65 @@ describe.each(backends)('answer on $name', (backend) => {
     // The two are claimed at the same time, in any order.
     expect(seen.toSorted()).toEqual(['@scribe is not asked anything', '@scribe, please'])
     expect(await answers()).toHaveLength(1)
+  })
+
+  it('is woken up in conversations that existed before, and in later ones, with `respond`', async () => {
+    const tenant = server.tenant()
+    const ada = clientOf(server.url, tenant.name, 'ada')
+    const scribe = clientOf(server.url, tenant.name, 'scribe')
+    const participants = [{ actor: 'ada' }, { actor: 'scribe', kind: 'AGENT' as const }]
+    const old = await ada.createConversation({ key: 'minutes', participants })
+    expect(old.created).toBe(true)
+    const again = await scribe.createConversation({
+      key: 'minutes',
+      participants: [{ actor: 'scribe', kind: 'AGENT', respond: 'MENTIONED' }],
+    })
+    expect(again).toEqual({ ...old, created: false })
+
+    const controller = new AbortController()
+    const asked: string[] = []
+    const done = scribe.answer(({ turn }) => void asked.push(turn.text), {
+      respond: 'MENTIONED',
+      signal: controller.signal,
+    })
+    closing.push(async () => {
+      controller.abort()
+      await done
+    })
+    const isWokenUp = async (id: string, text: string) =>
+      vi.waitFor(
+        async () => {
+          await ada.conversation(id).append(text)
+          expect(asked).toContain(text)
+        },
+        { timeout: 20_000, interval: 100 },
+      )
+    await isWokenUp(old.id, '@scribe, in the old one')
+    const { id } = await ada.createConversation({ participants })
+    await isWokenUp(id, '@scribe, in the new one')
+  })
+
+  it('reports the conversations whose turns never wake it up, without `respond`', async () => {
+    const tenant = server.tenant()
+    const ada = clientOf(server.url, tenant.name, 'ada')
+    const silent = () => ada.createConversation({ participants: [{ actor: 'scribe', kind: 'AGENT' }] })
+    const ids = [(await silent()).id, (await silent()).id]
+    await ada.createConversation({ participants: [{ actor: 'scribe', kind: 'AGENT', respond: 'ALWAYS' }] })
+    const reported: unknown[] = []
+    const controller = new AbortController()
+    const scribe = clientOf(server.url, tenant.name, 'scribe', undefined, {
+      onError: (error) => reported.push([(error as ColloquyError).code, (error as ColloquyError).message]),
+    })
+    const done = scribe.answer(() => 'yes', { signal: controller.signal })
+    await vi.waitFor(() => expect(reported).toHaveLength(1), { timeout: 20_000 })
+    expect(reported).toEqual([
+      ['NEVER_WOKEN', `No turn of ${ids.toSorted().join(', ')} wakes up scribe: set \`respond\`.`],
+    ])
+    const later = (await silent()).id
+    await vi.waitFor(() => expect(reported).toHaveLength(2), { timeout: 20_000 })
+    expect(reported[1]).toEqual(['NEVER_WOKEN', expect.stringContaining(later)])
+    controller.abort()
+    await done
   })
 
   it('leaves a turn to another process when it stops in the middle of its answer', async () => {

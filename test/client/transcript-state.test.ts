@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { createJoiner, type FollowedEvent } from '../../src/client/follow.ts'
 import type { Conversation, ConversationEvent, Participant, Turn } from '../../src/client/generated.ts'
+import type { PendingTurn } from '../../src/client/outbox.ts'
 import { EMPTY, reduceTranscript, type TranscriptState } from '../../src/client/transcript-state.ts'
 
 const conversation = { id: 'conv_1', lastSeq: 10 } as Conversation
@@ -110,6 +111,53 @@ describe('the turns of a transcript', () => {
 
   it('are the same object while nothing changes', () => {
     expect(after(delta('te')).turns).toBe(READ.turns)
+  })
+})
+
+describe('the pending turns of a transcript', () => {
+  const pending = (clientId: string, status: PendingTurn['status'] = 'PENDING') => ({ clientId, status }) as PendingTurn
+  const withPending = (...turns: PendingTurn[]) => reduceTranscript(READ, { type: 'outbox', pending: turns })
+  const by = (actor: string, position: number) =>
+    event('TurnAppended', { turn: turn(position, `by ${actor}`, { actor }) }, position)
+  const apply = (state: TranscriptState, ...events: FollowedEvent[]) =>
+    events.reduce((each, next) => reduceTranscript(each, { type: 'event', event: next }), state)
+
+  it('move to the turns in one change when they are acknowledged', () => {
+    const acknowledged = { clientId: 'a', turn: turn(11, 'by ada', { actor: 'ada' }) }
+    const state = reduceTranscript(withPending(pending('a')), { type: 'outbox', pending: [], acknowledged })
+    expect([shown(state), state.pending]).toEqual([[...SHOWN, '11 by ada COMMITTED'], []])
+  })
+
+  it("hold back the viewer's new turns, which may be the same, until no call runs", () => {
+    const held = apply(withPending(pending('a')), by('ada', 11), by('bob', 12))
+    expect(shown(held)).toEqual([...SHOWN, '12 by bob COMMITTED'])
+    const failed = reduceTranscript(held, { type: 'outbox', pending: [pending('a', 'FAILED')] })
+    expect(shown(failed)).toEqual([...SHOWN, '11 by ada COMMITTED', '12 by bob COMMITTED'])
+    expect(shown(apply(failed, by('ada', 13))).at(-1)).toBe('13 by ada COMMITTED')
+  })
+
+  it('hold back new turns of the viewer also when the history is read again', () => {
+    const { conversation: known, viewer, participants, turns, hasOlder } = apply(READ, by('ada', 11), by('bob', 12))
+    const again = { type: 'read', conversation: known!, viewer, participants, turns, hasOlder } as const
+    const held = reduceTranscript(withPending(pending('a')), again)
+    expect(shown(held)).toEqual([...SHOWN, '12 by bob COMMITTED'])
+    const ended = reduceTranscript(held, { type: 'outbox', pending: [] })
+    expect(shown(ended)).toEqual([...SHOWN, '11 by ada COMMITTED', '12 by bob COMMITTED'])
+  })
+
+  it('name the viewer when the first is acknowledged, because it joins by this turn', () => {
+    const stranger = { ...withPending(pending('a'), pending('b')), viewer: null }
+    expect(shown(apply(stranger, by('bob', 11)))).toEqual(SHOWN)
+    const acknowledged = { clientId: 'a', turn: turn(11, 'by ada', { actor: 'ada' }) }
+    const joined = reduceTranscript(stranger, { type: 'outbox', pending: [pending('b')], acknowledged })
+    expect(joined.viewer).toBe('ada')
+    expect(shown(apply(joined, by('bob', 12))).at(-1)).toBe('12 by bob COMMITTED')
+  })
+
+  it('of other conversations change nothing', () => {
+    const acknowledged = { clientId: 'other', turn: turn(11, 'by ada', { actor: 'ada' }) }
+    const state = reduceTranscript(withPending(pending('a')), { type: 'outbox', pending: [pending('a')], acknowledged })
+    expect(shown(state)).toEqual(SHOWN)
   })
 })
 

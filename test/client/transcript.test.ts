@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Live } from '../../src/client/index.ts'
+import type { Live, Transcript } from '../../src/client/index.ts'
 import { backends } from '../support/backend.ts'
 import { clientOf, TRANSPORTS } from '../support/client.ts'
 import { createProxy } from '../support/proxy.ts'
@@ -68,6 +68,104 @@ describe.each(backends)('on $name', (backend) => {
         ])
         expect(participants.map(({ actor }) => actor)).toEqual(['ada', 'bob'])
         expect(status).toBe('live')
+      })
+    })
+  })
+
+  describe.each(TRANSPORTS)('over $transport, a transcript', (transport) => {
+    /** Records the texts that a user interface shows: those of the turns, and then those that are pending. */
+    function record(transcript: Transcript) {
+      const shown: string[][] = []
+      const note = () => {
+        const { turns, pending } = transcript.get()
+        shown.push([...turns.map(({ text }) => text), ...pending.map(({ turn }) => turn.content!)])
+      }
+      closing.push(transcript.subscribe(note))
+      return shown
+    }
+
+    it('shows turns that are written while the server cannot be reached, and then these turns once, in order', async () => {
+      const tenant = server.tenant()
+      const id = await tenant.newConversation('ada', 'bob')
+      const proxy = await createProxy(server.url)
+      const ada = clientOf(proxy.url, tenant.name, 'ada', transport)
+      closing.push(proxy.close, ada.close)
+      const live = ada.conversation(id).transcript()
+      const shown = record(live)
+      const until = watch(live)
+      await until(({ status }) => expect(status).toBe('live'))
+
+      await proxy.cut()
+      const texts = ['one', 'two', 'three']
+      const sent = texts.map((text) => ada.conversation(id).append(text))
+      expect(live.get().pending.map(({ status, turn }) => [status, turn.content])).toEqual(
+        texts.map((text) => ['PENDING', text]),
+      )
+      await until(({ status }) => expect(status).toBe('waiting'))
+      expect(live.get().pending).toHaveLength(3)
+      await proxy.restore()
+      await Promise.all(sent)
+      await until(({ turns, pending, status }) => {
+        expect(turns.map(({ text }) => text)).toEqual(texts)
+        expect([pending, status]).toEqual([[], 'live'])
+      })
+      // No state shows a turn twice, or in another place, or hides it once it was shown.
+      const counts = shown.map((each) => each.length)
+      expect(counts).toEqual(counts.toSorted())
+      for (const each of shown) expect(each).toEqual(texts.slice(0, each.length))
+    })
+
+    it('shows a turn once whose event arrives before the answer of its call', async () => {
+      const tenant = server.tenant()
+      const id = await tenant.newConversation('ada', 'bob')
+      let release!: () => void
+      const released = new Promise<void>((resolve) => (release = resolve))
+      const ada = clientOf(server.url, tenant.name, 'ada', transport, {
+        async fetch(input, init) {
+          const response = await fetch(input, init)
+          if (String(init?.body).includes('mutation AppendTurn')) await released
+          return response
+        },
+      })
+      closing.push(ada.close)
+      const transcript = ada.conversation(id).transcript()
+      const shown = record(transcript)
+      const until = watch(transcript)
+      await until(({ status }) => expect(status).toBe('live'))
+      const sent = ada.conversation(id).append('one')
+      await clientOf(server.url, tenant.name, 'bob').conversation(id).append('two')
+      await until(({ turns }) => expect(turns.map(({ text }) => text)).toEqual(['two']))
+      release()
+      await sent
+      await until(({ turns, pending }) => {
+        expect(turns.map(({ text }) => text)).toEqual(['one', 'two'])
+        expect(pending).toEqual([])
+      })
+      for (const each of shown) expect(each.filter((text) => text === 'one').length).toBeLessThan(2)
+    })
+
+    it('shows turns that could not be sent, until they are sent again or discarded', async () => {
+      const tenant = server.tenant()
+      const id = await tenant.newConversation('ada')
+      const proxy = await createProxy(server.url)
+      const ada = clientOf(proxy.url, tenant.name, 'ada', transport, { retryForMs: 0 })
+      closing.push(proxy.close, ada.close)
+      const transcript = ada.conversation(id).transcript()
+      const until = watch(transcript)
+      await until(({ status }) => expect(status).toBe('live'))
+      await proxy.cut()
+      await Promise.allSettled(['one', 'two'].map((text) => ada.conversation(id).append(text)))
+      const { pending } = transcript.get()
+      expect(pending).toMatchObject(
+        ['one', 'two'].map((content) => ({ status: 'FAILED', error: { code: 'NETWORK' }, turn: { content } })),
+      )
+      await proxy.restore()
+      pending[1]!.discard()
+      pending[0]!.retry()
+      expect(transcript.get().pending.map(({ status }) => status)).toEqual(['PENDING'])
+      await until(({ turns, pending: left }) => {
+        expect(turns.map(({ text }) => text)).toEqual(['one'])
+        expect(left).toEqual([])
       })
     })
   })

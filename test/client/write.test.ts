@@ -177,6 +177,29 @@ describe.each(backends)('write on $name', (backend) => {
     })
   })
 
+  it.each([[undefined], [null], [5], [{ text: 'Hello' }]])(
+    'refuses the source %j before anything is written, and names what it accepts',
+    async (source) => {
+      const { conversation, turns } = await start()
+      const failure: Error = await conversation.write(source as never).catch((error) => error)
+      expect(failure).toBeInstanceOf(TypeError)
+      expect(failure.message).toContain('async iterable, ReadableStream')
+      expect(await turns()).toEqual([])
+    },
+  )
+
+  it('aborts the turn if the source is a promise of something else', async () => {
+    const { fails } = await start()
+    const { failure, turn } = await fails(Promise.resolve(undefined) as never)
+    expect(failure).toBeInstanceOf(TypeError)
+    expect(turn).toMatchObject({ status: 'ABORTED', text: '' })
+  })
+
+  it('writes the texts of an array', async () => {
+    const { conversation } = await start()
+    expect((await conversation.write(['Hello ', 'there'])).text).toBe('Hello there')
+  })
+
   it('stops when its signal is aborted, although the source is silent', async () => {
     const { fails } = await start()
     const controller = new AbortController()

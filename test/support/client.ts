@@ -10,14 +10,18 @@ export const TRANSPORTS = [
 ] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
-/** Returns a client of the server at the address, as the actor. Uses Server-Sent Events by default. */
+/**
+ * Returns a client of the server at the address, as the actor. Uses Server-Sent Events by default. Does not warn on the
+ * console.
+ */
 export const clientOf = (
   address: string,
   tenant: string,
   actor: string,
   { webSocket }: Pick<Transport, 'webSocket'> = TRANSPORTS[1],
   options: Partial<ConnectOptions> = {},
-): Client => connect({ url: new URL('/graphql', address).href, tenant, actor, webSocket, ...options })
+): Client =>
+  connect({ url: new URL('/graphql', address).href, tenant, actor, webSocket, onError: () => {}, ...options })
 
 /** The events that a follower received: the seqs of entries, and by turn id the texts of deltas and the final texts. */
 export type Received = {
