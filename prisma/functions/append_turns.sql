@@ -7,6 +7,7 @@
 --                  number `place` of the same call made the tool call
 --          turns[].kind  the kind of participant that the author becomes if the turn makes it join
 --          turns[].authorKind  the kind of the author's own credential; absent if another one, or none, writes the turn
+--          turns[].leaseSeconds  duration of the lease of an open turn; absent for that of the server
 --          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
 --          turns[].runHolder  holder of the run that writes the turn's results, as for find_calls; absent for none
 --          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
@@ -86,7 +87,7 @@ BEGIN
       id text, actor text, kind participant_kind, "authorKind" participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "writerHash" text, "claimHash" text, "runHolder" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
+      "writerHash" text, "leaseSeconds" integer, "claimHash" text, "runHolder" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
       terms integer[], cues smallint, mentions text[])
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
@@ -234,8 +235,9 @@ BEGIN
     SELECT DISTINCT f.conversation_id, a.call_id, a.call_position, f.id, a.approval_id
     FROM answered a JOIN fresh f ON f.call = a.call AND f.place = a.place
   ), opened AS (
-    INSERT INTO stream (turn_id, conversation_id, tenant, viewer, writer_hash)
-    SELECT f.id, f.conversation_id, f.tenant, f.viewer, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
+    INSERT INTO stream (turn_id, conversation_id, tenant, viewer, writer_hash, lease_seconds)
+    SELECT f.id, f.conversation_id, f.tenant, f.viewer, f."writerHash", f."leaseSeconds" FROM fresh f
+    WHERE f.status = 'STREAMING'
   ), counted AS (
     UPDATE journal j
     SET last_seq = n.last_seq, turn_count = j.turn_count + n.turns, token_count = j.token_count + n.tokens,

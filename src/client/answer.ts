@@ -43,7 +43,7 @@ export type AnswerOptions = RequestOptions & {
   concurrency?: number
   /** Claims that a claim on a turn excludes: `AGENT`, those of the same actor; `TURN`, all. Defaults to `AGENT`. */
   scope?: ClaimScope
-  /** Time after which an unrenewed claim expires, s. It is renewed after each third of this time. Defaults to 60. */
+  /** Time after which an unrenewed claim expires, s. It is renewed after each quarter of this time. Defaults to 8. */
   ttlSeconds?: number
   /**
    * Turns that wake up the actor: set in each of its 50 most recently active conversations, and in those that it joins
@@ -90,35 +90,41 @@ async function answerTurn(answering: Answering, turn: Turn, conversationId: stri
   const claimToken = randomId()
   if (!(await claim(answering, turn.id, claimToken))) return
   const { signal, abort, release: unlink } = linkedSignal(answering.signal)
-  const renewal = setInterval(
-    () => {
-      connection.mutate(RENEW_CLAIM, { turnId: turn.id, claimToken, ttlSeconds }, { signal }).catch(abort)
-    },
-    (ttlSeconds * 1000) / 3,
-  )
+  let renewing: Promise<unknown> | null = null
+  const renewal = setInterval(() => {
+    renewing ??= connection
+      .mutate(RENEW_CLAIM, { turnId: turn.id, claimToken, ttlSeconds }, { signal })
+      // A claim that the answer has ended cannot be renewed.
+      .then(
+        () => (renewing = null),
+        (error: unknown) => isAnswered || abort(error),
+      )
+  }, ttlSeconds * 250)
   const conversation = answering.conversationOf(conversationId)
   let isAnswered = false
-  /** Stops the renewals: once the answer begins, the answer itself keeps the claim. */
-  const answered = (written: Promise<Turn>) => {
-    clearInterval(renewal)
-    isAnswered = true
-    return written
-  }
   const question: Question = {
     turn,
     conversation,
     signal,
     append: (given) => {
+      isAnswered = true
       const fields = typeof given === 'string' ? { content: given } : given
       const reply = { role: 'ASSISTANT' as const, replyToId: turn.id, ...fields }
-      return answered(conversation.append(reply, { signal, claimToken }))
+      return conversation.append(reply, { signal, claimToken })
     },
-    write: (source, options) =>
-      answered(conversation.write(source, { signal, replyToId: turn.id, ...options, claimToken })),
+    write: (source, options) => {
+      isAnswered = true
+      const onOpen = (opened: Turn) => {
+        // The lease of the open turn keeps the claim.
+        clearInterval(renewal)
+        options?.onOpen?.(opened)
+      }
+      return conversation.write(source, { signal, replyToId: turn.id, ...options, onOpen, claimToken })
+    },
   }
   const end = async (dismiss: boolean) => {
-    const signal = AbortSignal.timeout(RELEASE_MS)
-    await connection.mutate(RELEASE_CLAIM, { turnId: turn.id, claimToken, dismiss }, { signal }).catch(() => {})
+    const late = AbortSignal.timeout(RELEASE_MS)
+    await connection.mutate(RELEASE_CLAIM, { turnId: turn.id, claimToken, dismiss }, { signal: late }).catch(() => {})
   }
   try {
     const result = await handler(question)
@@ -167,7 +173,7 @@ export async function answer(
   handler: AnswerHandler,
   options: AnswerOptions = {},
 ): Promise<void> {
-  const { concurrency = 4, scope = 'AGENT', ttlSeconds = 60, signal, onError = connection.report } = options
+  const { concurrency = 4, scope = 'AGENT', ttlSeconds = 8, signal, onError = connection.report } = options
   const answering: Answering = { connection, conversationOf, handler, scope, ttlSeconds, signal }
   const waiting = new Map<string, InboxEvent>()
   const running = new Map<string, Promise<void>>()

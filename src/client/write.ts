@@ -13,6 +13,11 @@ import { checkSource, createPartReader, isObject, partsOf, type Piece, type Sour
 export type WriteOptions = AnsweringOptions
   & Partial<StreamingTurnInput> & {
     /**
+     * Duration of the turn's lease, s, 5 to 300. If the writer dies or cannot reach the server for longer, the turn is
+     * aborted. Defaults to 8.
+     */
+    leaseSeconds?: number
+    /**
      * Promise that must resolve before the turn is committed. If it rejects, or resolves to `error`, the turn is
      * aborted. Pass `result.finishReason` with a `textStream` of the AI SDK, because that stream does not report errors
      * of the model.
@@ -22,7 +27,10 @@ export type WriteOptions = AnsweringOptions
     reasoning?: boolean
     /** Called when the turn is open, before its first text. */
     onOpen?(turn: Turn): void
-    /** Interval of heartbeats, which renew the turn's lease while no text is being sent, ms. Defaults to 8,000. */
+    /**
+     * Interval of heartbeats, which renew the turn's lease while no text is being sent, ms. Defaults to a quarter of the
+     * lease.
+     */
     heartbeatMs?: number
   }
 
@@ -148,17 +156,19 @@ export async function write(
   connection: Connection,
   name: ConversationName,
   given: Source | PromiseLike<Source>,
-  { signal, until, reasoning = false, onOpen, heartbeatMs = 8_000, claimToken, ...turn }: WriteOptions = {},
+  options: WriteOptions = {},
 ): Promise<Turn> {
+  const { signal, until, reasoning = false, onOpen, leaseSeconds = 8, heartbeatMs, claimToken, ...turn } = options
   if (!(isObject(given) && 'then' in given)) checkSource(given)
   // Handles a rejection that arrives before it is awaited.
   for (const promise of [given, until]) void Promise.resolve(promise).catch(() => {})
   const writerToken = randomId()
   const input = { role: 'ASSISTANT', clientId: randomId(), ...turn }
-  const opening = { ...fieldsOf(name), writerToken, claimToken, turn: input }
+  const opening = { ...fieldsOf(name), writerToken, leaseSeconds, claimToken, turn: input }
   const opened = await connection.mutate(OPEN_TURN, opening, { signal })
   const sending = new AbortController()
-  const writing: Write = { connection, turnId: opened.turn.id, writerToken, heartbeatMs }
+  const beatMs = heartbeatMs ?? leaseSeconds * 250
+  const writing: Write = { connection, turnId: opened.turn.id, writerToken, heartbeatMs: beatMs }
   const sender = createSender(writing, sending.signal)
   const interrupted = linkedSignal(signal)
   const stopped = new Promise<never>((_, reject) => {

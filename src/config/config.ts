@@ -119,7 +119,7 @@ const environment = z.object({
   ),
   ...operationVariables,
   STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe(
-    'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
+    'Seconds without a delta or heartbeat after which a streaming turn is aborted, if `openTurn` has no `leaseSeconds`.',
   ),
   RUN_SECONDS: whole(1, 3600, 600).describe(
     'Maximum time, in seconds, for which a process executes a run of an agent; a run that has neither ended nor '

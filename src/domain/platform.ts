@@ -95,7 +95,7 @@ export type Platform = {
   limits: Limits
   /** Visibility of a conversation that is created without `visibility`. */
   conversationVisibility: ConversationVisibility
-  /** Lease of a streaming turn, in ms: a turn that gets no delta for longer is aborted. */
+  /** Lease of a streaming turn for which none was given, in ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number
   /** Milliseconds after which presence expires unless it is renewed. */
   presenceTtlMs: number

@@ -7,7 +7,7 @@ import {
   MAX_ABORT_REASON,
   type DeltaReceipt,
 } from '../domain/streaming-turn/stream.ts'
-import { openTurn } from '../domain/turn/append.ts'
+import { openTurn, STREAM_LEASE } from '../domain/turn/append.ts'
 import { MAX_PARTS } from '../domain/turn/content.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
@@ -41,6 +41,12 @@ const OpenTurnInput = builder.inputType('OpenTurnInput', {
         + 'require it. With the same `turn.clientId` and token, openTurn returns the same turn; with another token, '
         + 'it fails with Conflict.',
     }),
+    leaseSeconds: t.int({
+      description:
+        'Duration of the lease, in seconds: the turn is aborted if the writer sends no delta for longer. Each delta '
+        + `renews the lease. ${STREAM_LEASE.min} to ${STREAM_LEASE.max}. Defaults to the setting STREAM_LEASE_SECONDS of `
+        + 'the server, which is 30 by default.',
+    }),
     ...asNewField(t, AUTHOR),
   }),
 })
@@ -50,7 +56,7 @@ builder.mutationField('openTurn', (t) =>
     type: appendedPayload('OpenTurn', 'The new streaming turn, or the existing turn with the same clientId.'),
     description:
       'Opens a streaming turn. Its position is assigned immediately; appendDelta adds its text. The turn is aborted '
-      + 'if the writer sends no delta for longer than the lease, 30 seconds by default.',
+      + 'if the writer sends no delta for longer than its lease; see `leaseSeconds`.',
     extensions: INTRODUCES,
     errors: orErrors('OpenTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: {

@@ -47,7 +47,7 @@ const streamed = (last: object) =>
   streamText({ model: modelWith(last), prompt: 'Hi', onError: () => {}, maxRetries: 0 })
 
 describe.each(backends)('write on $name', (backend) => {
-  const server = useServer(backend, { STREAM_LEASE_SECONDS: '2' })
+  const server = useServer(backend)
   const closing: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close()
@@ -94,10 +94,10 @@ describe.each(backends)('write on $name', (backend) => {
     const { conversation } = await start()
     const source = (async function* () {
       yield 'before '
-      await sleep(2_600)
+      await sleep(5_600)
       yield 'after'
     })()
-    expect((await conversation.write(source, { heartbeatMs: 500 })).text).toBe('before after')
+    expect((await conversation.write(source, { leaseSeconds: 5 })).text).toBe('before after')
   })
 
   it('commits text, model and usage of the AI SDK, from the result or its fullStream', async () => {

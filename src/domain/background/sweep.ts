@@ -15,20 +15,35 @@ import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
 /**
  * `name` is an imperative for log messages. `everyMs` returns the interval in milliseconds. `run` returns the number of
- * items that it changed.
+ * items that it changed. `uninterruptedMs` is the time for which this process has run the task and reached the database
+ * without a longer pause.
  */
-type Task = { name: string; everyMs: (deps: BackgroundDeps) => number; run(deps: BackgroundDeps): Promise<number> }
+type Task = {
+  name: string
+  everyMs: (deps: BackgroundDeps) => number
+  run(deps: BackgroundDeps, uninterruptedMs: number): Promise<number>
+}
+
+/** Interval at which expired leases are looked for, ms. */
+const LEASE_SWEEP_MS = 1_000
+const leaseSweepMs = ({ streamLeaseMs }: BackgroundDeps) => Math.min(LEASE_SWEEP_MS, streamLeaseMs / 2)
+
+/**
+ * Time that writers have, in addition to a whole lease, to renew theirs after a start or an outage, ms: clients wait for
+ * up to 5 s between attempts, and a process that has just started answers slowly.
+ */
+const RECONNECT_MS = 10_000
 
 const TASKS: Task[] = [
-  // Runs twice per lease, so that a turn is aborted at most half a lease after its lease expired.
   {
     name: 'abort streaming turns whose lease expired',
-    everyMs: (deps) => deps.streamLeaseMs / 2,
-    run: abortSilentTurns,
+    everyMs: leaseSweepMs,
+    run: (deps, uninterruptedMs) => abortSilentTurns(deps, uninterruptedMs - RECONNECT_MS),
   },
   { name: 'end expired claims', everyMs: () => 1_000, run: endExpiredClaims },
   { name: 'expire approvals of tool calls', everyMs: () => 5_000, run: expireApprovals },
-  { name: 'end runs whose lease expired', everyMs: (deps) => deps.streamLeaseMs / 2, run: endLostRuns },
+  // After a start or an outage, the other processes get a whole lease to renew theirs.
+  { name: 'end runs whose lease expired', everyMs: leaseSweepMs, run: endLostRuns },
   {
     name: 'count the tokens of abandoned provider calls',
     everyMs: (deps) => deps.streamLeaseMs,
@@ -42,21 +57,41 @@ const TASKS: Task[] = [
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
 ]
 
-async function runTask(deps: BackgroundDeps, { name, run }: Task): Promise<void> {
+/** Runs the task, and returns whether it succeeded. */
+async function runTask(deps: BackgroundDeps, { name, run }: Task, uninterruptedMs: number): Promise<boolean> {
   try {
-    const count = await run(deps)
+    const count = await run(deps, uninterruptedMs)
     if (count > 0) deps.log.info({ count }, name)
+    return true
   } catch (err) {
     // Both outages are logged once.
     if (!(err instanceof Unavailable || err instanceof DatabaseUnavailable)) deps.log.warn({ err }, `could not ${name}`)
+    return false
   }
+}
+
+/** Time in addition to the interval after which a pause between two runs of a task is an interruption, ms. */
+const MAX_PAUSE_MS = 3_000
+
+/** Starts the task, and keeps the time for which it has run without interruption. */
+function startTask(deps: BackgroundDeps, task: Task): () => Promise<void> {
+  const everyMs = task.everyMs(deps)
+  let since = performance.now()
+  let endedAt = since
+  return startPeriodic(everyMs, async () => {
+    const now = performance.now()
+    if (now - endedAt > everyMs + MAX_PAUSE_MS) since = now
+    const hasSucceeded = await runTask(deps, task, now - since)
+    endedAt = performance.now()
+    if (!hasSucceeded) since = endedAt
+  })
 }
 
 /**
  * Runs each task at its own interval. The returned function stops the tasks and resolves when running ones have ended.
  */
 export function startSweeping(deps: BackgroundDeps): () => Promise<void> {
-  const stops = TASKS.map((task) => startPeriodic(task.everyMs(deps), () => runTask(deps, task)))
+  const stops = TASKS.map((task) => startTask(deps, task))
   return async () => {
     await Promise.all(stops.map((stop) => stop()))
   }

@@ -13,6 +13,7 @@ import { readDecidedReply } from './decided-reply.ts'
 import type { RunDeps } from './deps.ts'
 import { failureOf, RunFailure, RunLost } from './failure.ts'
 import { holdClaimAgain, type HeldClaim } from './hold-claim.ts'
+import { runLeaseSeconds } from './lease.ts'
 import { ROUNDS } from './options.ts'
 import { agentOf, writeReply, type HeldRun, type Reply } from './reply.ts'
 import { requestApprovals } from './request-approvals.ts'
@@ -169,13 +170,14 @@ async function runRounds(deps: RunDeps, held: HeldRun, signal: AbortSignal): Pro
 
 /** Renews the lease until the returned function is called. Calls `lose` when another process or call ends the run. */
 async function keepLease(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<() => void> {
-  const key = { id: run.id, holder: run.holder, leaseMs: deps.streamLeaseMs }
+  const leaseMs = runLeaseSeconds(deps) * 1000
+  const key = { id: run.id, holder: run.holder, leaseMs }
   const renew = () =>
     renewRun(deps.pool, run.tenant, key).then(
       (isHeld) => isHeld || lose(),
       (err: unknown) => deps.log.warn({ err, runId: run.id }, 'could not renew the lease of a run; trying again'),
     )
-  const timer = setInterval(() => void renew(), deps.streamLeaseMs / 3)
+  const timer = setInterval(() => void renew(), leaseMs / 3)
   // A cancellation is announced. If the announcement is lost, the next renewal detects the cancellation.
   const unsubscribe = await subscribeToRun(deps, run.id, () => void renew())
   return () => {

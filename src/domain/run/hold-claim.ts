@@ -7,9 +7,7 @@ import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { claimTurn, releaseClaim, renewClaim } from '../claim/claim.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
-
-/** Time after which the claim of an agent whose process has died expires, s. */
-const CLAIM_SECONDS = 60
+import { runLeaseSeconds } from './lease.ts'
 
 export type HeldClaim = {
   token: string
@@ -29,9 +27,10 @@ export async function holdClaim(
   forRun: string | null = null,
 ): Promise<HeldClaim> {
   const claim = { turnId, claimToken: randomBytes(24).toString('base64url') }
-  await claimTurn(deps, agent, { ...claim, ttlSeconds: CLAIM_SECONDS }, forRun)
-  const renew = () => renewClaim(deps, agent, { ...claim, ttlSeconds: CLAIM_SECONDS }).catch(() => {})
-  const timer = setInterval(() => void renew(), (CLAIM_SECONDS * 1000) / 3)
+  const ttlSeconds = Math.ceil(runLeaseSeconds(deps))
+  await claimTurn(deps, agent, { ...claim, ttlSeconds }, forRun)
+  const renew = () => renewClaim(deps, agent, { ...claim, ttlSeconds }).catch(() => {})
+  const timer = setInterval(() => void renew(), (ttlSeconds * 1000) / 3)
   return {
     token: claim.claimToken,
     async release() {

@@ -9,7 +9,7 @@ import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../store/
 import { buildContext } from '../context/build.ts'
 import { findAnswered } from '../context/find-answered.ts'
 import { abortOwnTurn, abortTurn, commitTurn } from '../streaming-turn/stream.ts'
-import { openTurn } from '../turn/append.ts'
+import { openTurn, STREAM_LEASE } from '../turn/append.ts'
 import type { PartInput } from '../turn/content.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
@@ -18,6 +18,7 @@ import { announceRun } from './change.ts'
 import { notAllowed, readerOf, sourcesFor } from './credential.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure, RunLost, failureOf } from './failure.ts'
+import { runLeaseSeconds } from './lease.ts'
 import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
 import { composePrompt } from './prompt.ts'
 import { requireQuota } from './quota.ts'
@@ -99,9 +100,11 @@ type OpenReply = { turn: Turn; writerToken: string; round: number }
 async function openReply(deps: RunDeps, { run, claimToken }: HeldRun, promptTokens: number): Promise<OpenReply> {
   const agent = agentOf(run)
   const writerToken = randomBytes(24).toString('base64url')
+  const leaseSeconds = runLeaseSeconds(deps)
   const { turn } = await openTurn(deps, agent, {
     conversationId: run.conversationId,
     writerToken,
+    leaseSeconds: leaseSeconds < STREAM_LEASE.min ? null : leaseSeconds,
     claimToken,
     turn: {
       role: 'ASSISTANT',

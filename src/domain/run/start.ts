@@ -26,6 +26,7 @@ import { changeRun, alreadyRunning } from './change.ts'
 import { storedCredential } from './credential.ts'
 import type { RunDeps } from './deps.ts'
 import { execute } from './execute.ts'
+import { runLeaseSeconds } from './lease.ts'
 import { optionsOf, storedOptions } from './options.ts'
 import { requireQuota } from './quota.ts'
 import type { HeldRun, WaitingState } from './reply.ts'
@@ -160,6 +161,7 @@ async function begin(
     clientId: given.clientId ?? null,
     clientHash: given.clientId == null ? null : digest(request),
     holder,
+    // The time for appending the turns. The start gives the run its own lease.
     leaseMs: deps.streamLeaseMs,
   }
   if (!(await insertRun(deps.pool, tenant, reserved))) return repeat(deps, viewer, given, reserved)
@@ -218,7 +220,8 @@ async function start(
     await lockConversation(tx, trusted(viewer), conversationId)
     const audience = answered?.audience ? await presentAmong(tx, conversationId, answered.audience, actor) : null
     const seq = await writeEntry(tx, conversationId, 'RUN_STARTED', { runId: id })
-    await recordStart(tx, id, { seq, audience, replyToId: answered?.id ?? null })
+    const leaseMs = runLeaseSeconds(deps) * 1000
+    await recordStart(tx, id, { seq, audience, replyToId: answered?.id ?? null, leaseMs })
     afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
     const run = await readRun(tx, id)
     // The sweep deletes a run that was not started within its lease.
@@ -281,7 +284,7 @@ export async function continueRun(
 ): Promise<RunRow> {
   deps.runs.requireCapacity()
   const holder = randomBytes(12).toString('base64url')
-  const hold = { holder, leaseMs: deps.streamLeaseMs }
+  const hold = { holder, leaseMs: runLeaseSeconds(deps) * 1000 }
   const changed = await changeRun(deps, waiting, {
     event: 'continue',
     from,

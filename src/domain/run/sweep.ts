@@ -12,6 +12,7 @@ import { announceRun, changeRun, WAIT_MS } from './change.ts'
 import { readDecidedReply } from './decided-reply.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure } from './failure.ts'
+import { runLeaseSeconds } from './lease.ts'
 import { optionsOf } from './options.ts'
 import { requestApprovals, type CallToApprove } from './request-approvals.ts'
 import { callsToApprove, settleCalls } from './settle-calls.ts'
@@ -129,8 +130,13 @@ export async function endAbandonedCalls(deps: SweepDeps): Promise<number> {
   return runs.length
 }
 
-/** Handles the runs whose lease has expired, and returns their number. Any number of processes may run it. */
-export async function endLostRuns(deps: SweepDeps): Promise<number> {
+/**
+ * Handles the runs whose lease has expired, and returns their number. Any number of processes may run it.
+ * @param maxLeaseMs time for which processes could renew their leases without interruption; does nothing if it is
+ * shorter than the lease. Null for any time.
+ */
+export async function endLostRuns(deps: SweepDeps, maxLeaseMs: number | null = null): Promise<number> {
+  if (maxLeaseMs !== null && maxLeaseMs < runLeaseSeconds(deps) * 1000) return 0
   const lost = await readLostRuns(deps.db, SWEEP_BATCH)
   const results = await Promise.allSettled(lost.map((run) => endLost(deps, run)))
   for (const result of results) if (result.status === 'rejected') throw result.reason

@@ -7,6 +7,7 @@ import { isFirstHalf } from '../streaming-turn/state.ts'
 import { appendDelta } from '../streaming-turn/stream.ts'
 import type { Viewer } from '../view.ts'
 import { RunFailure } from './failure.ts'
+import { runLeaseSeconds } from './lease.ts'
 
 /** Maximum length of one delta, in UTF-16 units. */
 const MAX_DELTA = 64 * 1024
@@ -92,11 +93,12 @@ export function createTurnWriter(
     if (waiting !== '' && !running) running = run()
   }
 
+  const leaseMs = runLeaseSeconds(deps) * 1000
   const heartbeat = setInterval(() => {
-    const isIdle = !running && performance.now() - wroteAt > deps.streamLeaseMs / 4
+    const isIdle = !running && performance.now() - wroteAt > leaseMs / 4
     // If a heartbeat fails, the next one renews the lease. If the turn is closed, the writer fails.
     if (isIdle) send('', end).catch((error: unknown) => error instanceof StreamClosed && fail(error))
-  }, deps.streamLeaseMs / 3)
+  }, leaseMs / 3)
 
   async function drain(limit: number): Promise<void> {
     while (running && waiting.length >= limit) await running

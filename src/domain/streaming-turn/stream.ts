@@ -244,19 +244,26 @@ const SWEEP_BATCH = 100
  * Aborts all open turns whose lease has expired, alternating between tenants, and returns their number. Any number of
  * processes may run it. Reads again after each batch, so that a turn whose lease expires meanwhile waits for at most
  * one batch.
+ * @param maxLeaseMs time for which writers could renew their leases without interruption; turns with a longer lease are
+ * left for later. Null for any time.
  * @throws the first error, after all other turns have been tried
  */
-export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
+export async function abortSilentTurns(deps: StreamDeps, maxLeaseMs: number | null = null): Promise<number> {
+  const lease = { defaultMs: deps.streamLeaseMs, maxLeaseMs }
   const failed = new Map<string, unknown>()
   let count = 0
   for (;;) {
-    const silent = await readSilentStreams(deps.db, deps.streamLeaseMs, SWEEP_BATCH + failed.size)
+    const silent = await readSilentStreams(deps.db, lease, SWEEP_BATCH + failed.size)
     const untried = silent.filter(({ id: turnId }) => !failed.has(turnId))
-    for (const { tenant, id: turnId } of untried) {
-      const isAborted = await abortSilentTurn(deps, tenant, turnId).catch((error: unknown) => {
-        failed.set(turnId, error)
-        return false
-      })
+    for (const { tenant, id: turnId, leaseMs } of untried) {
+      const reason = `The writer sent nothing for more than ${leaseMs / 1000} s.`
+      // Does nothing if another call has closed the turn or renewed its lease.
+      const isAborted = await abortWithoutWriter(deps, tenant, turnId, { silentMs: leaseMs, reason }).catch(
+        (error: unknown) => {
+          failed.set(turnId, error)
+          return false
+        },
+      )
       if (isAborted) count += 1
     }
     if (untried.length === 0) break
@@ -265,26 +272,15 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
   return count
 }
 
-/** Aborts the turn. Returns false if another call has closed it or renewed its lease. */
-const abortSilentTurn = (deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> =>
-  abortWithoutWriter(
-    deps,
-    tenant,
-    turnId,
-    deps.streamLeaseMs,
-    `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`,
-  )
-
 /** Aborts an open turn whose writer is the server itself, in this or another process. Returns false if it is closed. */
 export const abortOwnTurn = (deps: StreamDeps, tenant: string, turnId: string, reason: string): Promise<boolean> =>
-  abortWithoutWriter(deps, tenant, turnId, 0, reason)
+  abortWithoutWriter(deps, tenant, turnId, { silentMs: 0, reason })
 
 async function abortWithoutWriter(
   deps: StreamDeps,
   tenant: string,
   turnId: string,
-  silentMs: number,
-  reason: string,
+  { silentMs, reason }: { silentMs: number; reason: string },
 ): Promise<boolean> {
   const by = { viewer: null, writer: null, hash: null, silentMs }
   const row = await closeStream(deps, tenant, turnId, by, (streamed) => aborted(deps, streamed, reason))

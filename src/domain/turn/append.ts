@@ -3,30 +3,24 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
-import type { ParticipantKind, Role } from '../../store/generated/enums.ts'
+import type { AppendedTurn } from '../../store/sql/turn/append-turns.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
 import { authorize, requirePermits, trusted } from '../authorize.ts'
-import { count, id, parse, storable } from '../input.ts'
-import { newId } from '../id.ts'
-import { kindOfCredential } from '../participant-kind.ts'
+import { between, count, id, parse, storable } from '../input.ts'
 import { redactInput } from '../redaction.ts'
 import { holdText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { indexEntry } from '../indexing/index-entry.ts'
 import { APPEND_LIMITS, refusalOf } from './append-refusal.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
 import { single, type Appended, type AppendedTurns } from './appended.ts'
-import { contentOf, digest, toParts, type Content } from './content.ts'
+import { contentOf, toParts, type Content } from './content.ts'
 import { placeResults, type GivenTurn } from './tool-results.ts'
 import { getTurns, type Turn } from './turn.ts'
+import { toRow, toTurn } from './turn-row.ts'
 import { streamingTurnInput, turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
-
-/** The kind of participant that an author becomes without a credential of its own, by the role of its first turn. */
-const KINDS: Record<Role, ParticipantKind> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
 /** Returns the content of a turn's input; `path` is the turn's path in error texts. @throws InvalidInput */
 export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {
@@ -39,9 +33,6 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
   if (problem) throw InvalidInput.at(`${path}.content`, problem)
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
-
-/** Returns the import time of a turn: the current time if `createdAt` is given; null if the server sets `createdAt`. */
-export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
 
 const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], results: [] }
 
@@ -66,45 +57,6 @@ async function requirePermitsOfTurns(
   const conditions = new Set(turns.flatMap((turn) => conditionsOfTurn(viewer, turn)))
   if (turns.some(({ pinned }) => pinned)) conditions.add('pinned')
   await requirePermits(deps.db.of(viewer.tenant), viewer, verb, conversationId, [...conditions])
-}
-
-function toRow(
-  viewer: Viewer,
-  input: ParsedTurn,
-  status: AppendedTurn['status'],
-  content: Content,
-  { writerHash, claimHash, runHolder }: { writerHash?: string; claimHash?: string; runHolder?: string } = {},
-): AppendedTurn {
-  const actor = input.actor ?? viewer.actor
-  return {
-    id: newId('turn'),
-    actor,
-    kind: KINDS[input.role],
-    authorKind: kindOfCredential(viewer, actor),
-    role: input.role,
-    status,
-    ...content,
-    // append_turns looks for calls only if there are results.
-    results: content.results.length > 0 ? content.results : undefined,
-    ...(status === 'COMMITTED' ? indexEntry(actor, content.text) : null),
-    audience: input.audience ? [...new Set([actor, ...input.audience])] : null,
-    promptTokens: input.tokenUsage?.prompt,
-    completionTokens: input.tokenUsage?.completion,
-    model: input.model,
-    adapter: input.adapter,
-    traceId: input.traceId,
-    sources: input.citations?.length ? input.citations : null,
-    replyToId: input.replyToId,
-    pinned: input.pinned ?? false,
-    metadata: input.metadata,
-    createdAt: input.createdAt,
-    importedAt: importTime(input.createdAt),
-    clientId: input.clientId,
-    clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
-    writerHash,
-    claimHash,
-    runHolder,
-  }
 }
 
 /** Returns the hash of the token of a claim on `replyToId`. @throws InvalidInput for a token without a `replyToId` */
@@ -153,39 +105,6 @@ async function append(
     deduplicatedIds: repeated.map(({ id }) => id),
     joinedActors: rows.filter(({ detail }) => detail === 'joined').map(({ index }) => turns[index]!.actor),
     lastSeq: rows.reduce((last, { seq }) => Math.max(last, seq), 0),
-  }
-}
-
-/** Builds a turn that was just written, without reading it. */
-function toTurn(conversationId: string, turn: AppendedTurn, { seq, createdAt, parts, mentions }: AppendRow): Turn {
-  return {
-    id: turn.id,
-    conversationId,
-    seq,
-    position: seq,
-    actor: turn.actor,
-    role: turn.role as Role,
-    status: turn.status,
-    text: turn.text,
-    parts: parts ?? turn.parts ?? null,
-    audience: turn.audience ?? null,
-    mentions,
-    tokenCount: turn.tokens,
-    promptTokens: turn.promptTokens ?? null,
-    completionTokens: turn.completionTokens ?? null,
-    model: turn.model ?? null,
-    adapter: turn.adapter ?? null,
-    traceId: turn.traceId ?? null,
-    citations: turn.sources ?? null,
-    pinned: turn.pinned ?? false,
-    metadata: turn.metadata ?? null,
-    replyToId: turn.replyToId ?? null,
-    supersededBy: null,
-    abortReason: null,
-    createdAt,
-    importedAt: turn.importedAt ?? null,
-    removedAt: null,
-    contentHash: null,
   }
 }
 
@@ -268,19 +187,24 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
 
+/** Range of `leaseSeconds`: the number of seconds without a delta after which a streaming turn is aborted. */
+export const STREAM_LEASE = { min: 5, max: 300 }
+
 const openTurnInput = z.object({
   conversationId: id('conversation'),
   turn: streamingTurnInput,
   writerToken,
+  leaseSeconds: between(STREAM_LEASE.min, STREAM_LEASE.max).nullish(),
   claimToken: writerToken.nullish(),
   expectedLastSeq: count.nullish(),
 })
 export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
- * Opens a streaming turn. Its seq is assigned at once; appendDelta adds text, with the same writerToken. If its
- * clientId was already used with the same fields and writerToken, the result contains the existing turn, unless that
- * turn was aborted: an aborted turn loses its clientId.
+ * Opens a streaming turn. Its seq is assigned at once; appendDelta adds text, with the same writerToken. Without
+ * `leaseSeconds`, its lease is `deps.streamLeaseMs`. If its clientId was already used with the same fields and
+ * writerToken, the result contains the existing turn, with its lease, unless that turn was aborted: an aborted turn
+ * loses its clientId.
  * @throws InvalidInput @throws NotFound @throws NotAllowed @throws LimitReached
  * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was used with other fields or another
  * writerToken (the error names the actor who is writing), or claimToken has no live claim on the turn to reply to
@@ -288,10 +212,10 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   authorize(viewer, 'openTurn', input)
   const given = await redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
-  const { conversationId, turn, writerToken: token, claimToken, expectedLastSeq } = given
+  const { conversationId, turn, writerToken: token, leaseSeconds, claimToken, expectedLastSeq } = given
   await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
-  const hashes = { writerHash: hashOfWriter(token), claimHash: claimHashOf(claimToken, turn) }
-  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashes)
+  const writer = { writerHash: hashOfWriter(token), leaseSeconds, claimHash: claimHashOf(claimToken, turn) }
+  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, writer)
   const opened = single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
   // No delta can precede holdText, because the writer learns the id from this result. If the process crashes before
   // holdText, the repeated call of openTurn calls it.

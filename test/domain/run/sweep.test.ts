@@ -1,6 +1,7 @@
 // Runs whose process has died, or that no client continues in time: the last reply of a run decides its next state.
 
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { cancelRun } from '../../../src/domain/run/cancel.ts'
 import { getRuns } from '../../../src/domain/run/run.ts'
 import { runTurn } from '../../../src/domain/run/start.ts'
 import { endLostRuns, eventAfterLoss, type LastReply } from '../../../src/domain/run/sweep.ts'
@@ -9,7 +10,7 @@ import { getTurns } from '../../../src/domain/turn/turn.ts'
 import { insertRun } from '../../../src/store/sql/run/write-runs.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { backends } from '../../support/backend.ts'
-import { createScriptedProvider } from '../../support/scripted-provider.ts'
+import { createScriptedProvider, forever } from '../../support/scripted-provider.ts'
 import { sql } from '../../support/sql.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
@@ -72,6 +73,34 @@ describe.each(backends)('the sweep of runs on $name', (backend) => {
     await leave(id, `state = 'RUNNING', holder = 'dead'`)
     await endLostRuns(world.deps)
     expect(await read(id)).toMatchObject({ state: 'WAITING_FOR_TOOLS' })
+  })
+
+  it('leaves all runs alone while processes could not renew their leases for a whole lease', async () => {
+    const { id } = await ask()
+    await leave(id, `state = 'RUNNING', holder = 'dead', ended_at = NULL`)
+    await endLostRuns(world.deps, 7_999)
+    expect(await read(id)).toMatchObject({ state: 'RUNNING' })
+    await endLostRuns(world.deps, 8_000)
+    expect(await read(id)).toMatchObject({ state: 'COMPLETED' })
+  })
+
+  it('finds a run and its open turn lost 8 s after their process has died, although other turns have 30 s', async () => {
+    provider.next(['one ', forever])
+    const { run } = await runTurn(world.deps, tenant.as('ada'), {
+      ...{ conversationId, actor: 'bot', provider: 'scripted', wait: false },
+      turns: [{ role: 'USER', content: 'Who?' }],
+    })
+    const lease = async () => {
+      const { rows } = await sql(world.deps.pool).query(
+        `SELECT extract(epoch FROM r.lease_until - clock_timestamp())::float8 AS run, s.lease_seconds AS turn
+         FROM run r LEFT JOIN stream s ON s.turn_id = r.turn_id WHERE r.id = $1`,
+        [run.id],
+      )
+      return rows[0]
+    }
+    expect((await lease()).run).toBeLessThanOrEqual(8)
+    await vi.waitFor(async () => expect((await lease()).turn).toBe(8), { timeout: 20_000 })
+    await cancelRun(world.deps, tenant.as('ada'), { runId: run.id })
   })
 
   it('fails a run whose reply is open, and aborts the reply', async () => {

@@ -46,7 +46,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     const [late] = await openMany(few, await few.newConversation('bot'), 1)
     await silence(many, '2 hours')
     await silence(few, '1 hour')
-    const first = await readSilentStreams(world.deps.db, world.deps.streamLeaseMs, 4)
+    const first = await readSilentStreams(world.deps.db, { defaultMs: world.deps.streamLeaseMs, maxLeaseMs: null }, 4)
     expect(first.map(({ tenant }) => tenant)).toEqual([many.name, few.name, many.name, many.name])
     expect(first[1]!.id).toBe(late)
     expect(await abortSilentTurns(world.deps)).toBe(241)

@@ -92,15 +92,16 @@ export async function renewRun(
   return rowCount === 1
 }
 
-/** Records the run's entry, its audience and the turn that it answers. The transaction has locked the journal. */
-export async function recordStart(
-  tx: Tx,
-  id: string,
-  { seq, audience, replyToId }: { seq: number; audience: readonly string[] | null; replyToId: string | null },
-): Promise<void> {
+/** What is known when a run starts. `leaseMs` is the duration of its lease from now on. */
+export type RunStart = { seq: number; audience: readonly string[] | null; replyToId: string | null; leaseMs: number }
+
+/** Records the run's entry, its audience, the turn that it answers and its lease. The transaction has locked the journal. */
+export async function recordStart(tx: Tx, id: string, { seq, audience, replyToId, leaseMs }: RunStart): Promise<void> {
   await tx.$executeRaw`
     ${named('record-run-start')}
-    UPDATE run SET seq = ${seq}::integer, audience = ${audience}::text[], reply_to_id = ${replyToId}::text WHERE id = ${id}::text`
+    UPDATE run SET seq = ${seq}::integer, audience = ${audience}::text[], reply_to_id = ${replyToId}::text,
+           lease_until = now() + make_interval(secs => ${leaseMs}::double precision / 1000)
+    WHERE id = ${id}::text`
 }
 
 export type RunChange = {

@@ -35,6 +35,7 @@ const NOT_IN_REST: ReadonlySet<string> = new Set<keyof AppendedTurn>([
   'clientId',
   'clientHash',
   'writerHash',
+  'leaseSeconds',
   'claimHash',
   'runHolder',
   'terms',

@@ -33,6 +33,8 @@ export type AppendedTurn = {
   clientHash?: string | null
   /** Hash of the writer's token; required for status STREAMING. */
   writerHash?: string
+  /** Duration of the lease, s, for status STREAMING; null or omitted for that of the server. */
+  leaseSeconds?: number | null
   /** Hash of the token of the claim with which the turn answers `replyToId`; omitted for a turn without a claim. */
   claimHash?: string
   /** Holder of the run that writes the turn's results; omitted for a turn that no run writes. */
