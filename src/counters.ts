@@ -58,6 +58,8 @@ export const counters = {
   lag: createHistogram(),
   /** Operations and connections that were refused because the process was overloaded, by transport. */
   shed: { http: 0, websocket: 0 },
+  /** Connections that were closed because their clients did not read, by the reason (server/unread-data.ts). */
+  unread: { timeout: 0, budget: 0 },
   /** Open WebSockets. */
   webSockets: 0,
   /** Open event streams. */

@@ -17,6 +17,7 @@ import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
 import { createTenantRedaction } from './domain/tenant-redaction.ts'
+import { createAnswerBudget } from './domain/answer-budget.ts'
 import { createTenantActivity } from './domain/tenant-activity.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
 import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
@@ -236,6 +237,7 @@ export async function createDeps(
       db,
       reads,
       gates: createTenantGates(store.readConnections, activity),
+      answers: createAnswerBudget(),
       activity,
       delays: store.delays,
       replica: await openReads(config, store, log, cleanup),

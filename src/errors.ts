@@ -104,10 +104,13 @@ export abstract class ServerBusy extends DomainError {
   readonly retryAfterSeconds = 1
 }
 
-/** The tenant already has the maximum number of waiting work items of one kind, so the new one was not started. */
+/**
+ * The maximum number of work items of one kind already waits, so the new one was not started. `whose` says which of them
+ * are counted.
+ */
 export class QueueFull extends ServerBusy {
-  constructor(limit: number) {
-    super(`${limit} requests of your tenant are already waiting for this kind of work, the maximum. Try again later.`)
+  constructor(limit: number, whose = 'of your tenant') {
+    super(`${limit} requests ${whose} are already waiting for this kind of work, the maximum. Try again later.`)
   }
 }
 

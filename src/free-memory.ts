@@ -1,4 +1,4 @@
-// Frees the memory that a thread used only during its start.
+// Frees the memory that a thread used for a short time: during its start, or for a peak of data.
 
 /** Time after which the start of a thread no longer allocates memory, ms. */
 const STARTED_MS = 10_000

@@ -6,12 +6,14 @@ import { dirname, join, normalize } from 'node:path'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { secretFileVariables, variables } from '../src/config/config.ts'
+import { ANSWER_BYTES, MAX_WAITING_FOR_BYTES } from '../src/domain/answer-budget.ts'
 import { MAX_WAITING_LOOKUPS } from '../src/domain/api-key/look-up.ts'
 import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../src/domain/event/feeds.ts'
 import { MAX_RECENT_TURNS } from '../src/domain/context/options.ts'
 import { MAX_EXTRACTED_TURNS } from '../src/domain/fact/extract.ts'
 import { MAX_UNREAD } from '../src/domain/participant-details.ts'
 import { MAX_WAITING, MAX_WAITING_ANSWERS } from '../src/domain/tenant-gate.ts'
+import { FREE_BYTES } from '../src/graphql/limits/answer-share.ts'
 import { LARGE_ANSWER_VALUES } from '../src/graphql/limits/plugin.ts'
 import { MAX_PROVIDERS } from '../src/domain/provider.ts'
 import { MAX_REPLY_BYTES, MAX_REPLY_CALLS } from '../src/providers/chat-adapter.ts'
@@ -124,8 +126,12 @@ describe('docs/operations.md', () => {
       `${whole(MESSAGES_PER_SECOND)} per second, ${whole(MESSAGE_BURST)} at once`,
     )
     expect(rows.get('subscriptions of one viewer, Server-Sent Events included')).toBe(whole(VIEWER_SUBSCRIPTIONS))
-    expect(rows.get('data that all clients of WebSockets and event streams have not read')).toContain(
-      MiB(TOTAL_WAITING_BYTES),
+    expect(rows.get('data that all clients have not read, over every transport')).toContain(MiB(TOTAL_WAITING_BYTES))
+    expect(
+      rows.get(`answers of more than ${FREE_BYTES / 1024} KiB that are being rendered or wait to be written`),
+    ).toContain(MiB(ANSWER_BYTES))
+    expect(rows.get('operations that wait for this memory')).toBe(
+      `${MAX_WAITING_FOR_BYTES.total} in total, ${MAX_WAITING_FOR_BYTES.perViewer} per viewer`,
     )
     expect(rows.get('pages that readers hold while they catch up')).toContain(MiB(CATCH_UP_BYTES))
     expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)

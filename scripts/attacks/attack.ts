@@ -1,6 +1,6 @@
 // The type of an attack, and functions that several attacks use.
 
-import type { Target } from './target.ts'
+import type { PostOptions, Target } from './target.ts'
 
 /** Maximum memory that an attack may use beyond that of the idle server, MB. */
 export const ALLOWED_MB = 600
@@ -27,14 +27,19 @@ export const APPEND = `mutation ($input: AppendTurnInput!) {
   appendTurn(input: $input) { ... on AppendTurnPayload { turn { id } } ... on UserError { message } }
 }`
 
-export const newConversation = async (target: Target, input: object = {}): Promise<string> =>
-  (await target.get<{ conversation: { id: string } }>(CREATE, { input })).conversation.id
+export const newConversation = async (target: Target, input: object = {}, options?: PostOptions): Promise<string> =>
+  (await target.get<{ conversation: { id: string } }>(CREATE, { input }, options)).conversation.id
 
 /** Appends `count` turns with a little more than `units` UTF-16 units of text each. */
-export async function appendTurns(target: Target, conversationId: string, count: number, units: number): Promise<void> {
+export async function appendTurns(
+  target: Target,
+  conversationId: string,
+  { count, units }: { count: number; units: number },
+  options?: PostOptions,
+): Promise<void> {
   const content = 'lorem ipsum dolor '.repeat(Math.ceil(units / 18)).slice(0, units)
   for (let n = 0; n < count; n++) {
-    await target.get(APPEND, { input: { conversationId, turn: { role: 'USER', content: `${n} ${content}` } } })
+    await target.get(APPEND, { input: { conversationId, turn: { role: 'USER', content: `${n} ${content}` } } }, options)
   }
 }
 

@@ -21,6 +21,7 @@ import { stallAttack } from './stalls.ts'
 import { startTarget, type Target } from './target.ts'
 import { transportAttacks } from './transports.ts'
 import { compareTwins } from './twins.ts'
+import { unreadAnswerAttacks } from './unread-answers.ts'
 
 const { values: options, positionals } = parseArgs({
   options: {
@@ -40,6 +41,7 @@ const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 const attacks: Attack[] = [
   ...operationAttacks,
   ...transportAttacks,
+  ...unreadAnswerAttacks,
   ...edgeAttacks,
   leaseAttack,
   stallAttack(SHARE, options.operations ?? ''),

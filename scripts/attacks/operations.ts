@@ -31,7 +31,7 @@ export const operationAttacks: Attack[] = [
     name: 'three levels of conversation history, each level nested in the turns of the previous one',
     async run(target) {
       const id = await newConversation(target)
-      await appendTurns(target, id, 200, 20)
+      await appendTurns(target, id, { count: 200, units: 20 })
       return expectRejected(
         target,
         `query ($id: ID!) { conversation(id: $id) { history(limit: 200) { ... on Turn { ${nested(2)} } } } }`,
@@ -44,7 +44,7 @@ export const operationAttacks: Attack[] = [
     name: '40 aliases of 200 turns of 250 KB',
     async run(target) {
       const id = await newConversation(target)
-      await appendTurns(target, id, LARGE_TURNS, LARGE_UNITS)
+      await appendTurns(target, id, { count: LARGE_TURNS, units: LARGE_UNITS })
       const aliases = Array.from({ length: 40 }, (_, n) => `a${n}: turns(last: 200) { edges { node { text } } }`)
       return expectRejected(target, `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`, { id })
     },

@@ -51,7 +51,7 @@ export const transportAttacks: Attack[] = [
     name: '100 subscriptions on one unread socket',
     async run(target) {
       const id = await newConversation(target)
-      await appendTurns(target, id, LARGE_TURNS, LARGE_UNITS)
+      await appendTurns(target, id, { count: LARGE_TURNS, units: LARGE_UNITS })
       const socket = await openSocket(target)
       socket.pause()
       for (let n = 0; n < 100; n++) {
@@ -69,7 +69,7 @@ export const transportAttacks: Attack[] = [
     name: '40 unread Server-Sent Events streams',
     async run(target) {
       const id = await newConversation(target)
-      await appendTurns(target, id, LARGE_TURNS, LARGE_UNITS)
+      await appendTurns(target, id, { count: LARGE_TURNS, units: LARGE_UNITS })
       const requests = Array.from({ length: 40 }, () => {
         const sent = request({
           port: target.port,

@@ -108,7 +108,7 @@ const scenarios = (share: number): Scenario[] => [
     turns: CONTROL_TURNS * share,
     async prepare(target) {
       const id = await newConversation(target)
-      await appendTurns(target, id, LARGE_TURNS, LARGE_UNITS)
+      await appendTurns(target, id, { count: LARGE_TURNS, units: LARGE_UNITS })
       return id
     },
     operate(socket, id) {

@@ -1,5 +1,6 @@
 // The dependencies of the domain: ports, stores and settings. The composition root (src/deps.ts) chooses the adapters.
 
+import type { ByteBudget } from './byte-budget.ts'
 import type { Pool } from '../store/tenant-pool.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
@@ -56,6 +57,8 @@ export type Platform = {
   /** A streaming replica, for reads through `onReplica` (replica.ts); null without one. */
   replica: Replica | null
   gates: TenantGates
+  /** The memory for large answers, until they are written to their connections. */
+  answers: ByteBudget
   /** The tenants that have used this process recently. */
   activity: TenantActivity
   /** Measures how long requests wait in the queues of this process. */

@@ -9,7 +9,7 @@ import type { TurnJsonPage } from '../domain/turn/history.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { OperationLimits } from './limits/limits.ts'
-import { Work } from './limits/work.ts'
+import { Work, type Client } from './limits/work.ts'
 
 /** Batch loaders by name and arguments (loaders.ts). */
 type Loaders = Map<string, DataLoader<never, unknown, string>>
@@ -47,16 +47,17 @@ function readingOf(deps: Deps): Deps {
 
 /**
  * Creates a context. It is cheap, because loaders are created on first use.
- * @param isGone whether the client has disconnected
+ * @param client see Work
  */
 export function createRequestContext(
   deps: Deps,
   principal: Viewer,
   holder: PresenceHolder | null,
   limits: OperationLimits,
-  isGone?: () => boolean,
+  client?: Client,
 ): RequestContext {
-  const work = new Work(limits, isGone, { gates: deps.gates, reads: deps.reads, tenant: principal.tenant })
+  const { gates, reads, answers } = deps
+  const work = new Work(limits, client, { gates, reads, answers, viewer: principal })
   return { deps, reading: readingOf(deps), principal, viewer: principal, holder, loaders: new Map(), work }
 }
 

@@ -10,7 +10,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
-import type { Health, Log } from '../domain/platform.ts'
+import type { Health } from '../domain/platform.ts'
 import { InvalidInput, ServerBusy } from '../errors.ts'
 import { createAdmission, type Admission } from './admission.ts'
 import { createAuthenticator, type Authenticator, type Identity } from './auth/authenticator.ts'
@@ -26,7 +26,7 @@ import { asksForStream, mediaRefusal } from './media-types.ts'
 import { answerPost } from './post.ts'
 import { BUSY, DEFECT, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import { searchOf, targetOf } from './target.ts'
-import { closeStalled } from './write-timeout.ts'
+import { endUnread } from './unread-data.ts'
 import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
 
@@ -151,7 +151,7 @@ const failWith =
  */
 function createHttp(
   services: Services,
-  log: Log,
+  { log, answers }: Deps,
   fail: (response: ServerResponse) => (error: unknown) => void,
 ): HttpServer {
   const { bodyTimeoutMs, writeTimeoutMs } = services.config
@@ -164,12 +164,19 @@ function createHttp(
       requireHostHeader: false,
     },
     (request, response) => {
-      handle(services, request, response).catch(fail(response))
+      const answer = () => void handle(services, request, response).catch(fail(response))
+      // Pipelined requests are answered one after the other, so a connection has one unread answer. A response gets its
+      // socket after the one before it; if the connection is closed earlier, it emits no event.
+      if (response.socket) answer()
+      else response.once('socket', answer)
     },
   )
   http.maxConnections = MAX_CONNECTIONS
-  closeStalled(http, writeTimeoutMs, ({ remoteAddress }) => {
-    const reason = `The client accepted no data for ${writeTimeoutMs / 1000} s.`
+  endUnread(http, writeTimeoutMs, answers, ({ remoteAddress }, ended) => {
+    const reason =
+      ended === 'timeout'
+        ? `The client accepted no data for ${writeTimeoutMs / 1000} s.`
+        : 'The client reads too slowly, and others wait for the memory of its unread data.'
     log.warn({ remoteAddress, reason }, 'closed a connection')
   })
   return http
@@ -214,7 +221,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     logRefusal: createRefusalLog(deps.log, config),
   }
 
-  const http = createHttp(services, deps.log, fail)
+  const http = createHttp(services, deps, fail)
   const sockets = attachWebSockets(http, {
     deps,
     config,

@@ -13,7 +13,7 @@ type PoolSize = { totalCount: number; idleCount: number; waitingCount: number }
 
 /** The objects of one process whose numbers the metrics read. */
 export type Measured = {
-  deps: Pick<Deps, 'gates' | 'feeds' | 'vectors' | 'knownActors' | 'jobs' | 'db' | 'log'>
+  deps: Pick<Deps, 'gates' | 'answers' | 'feeds' | 'vectors' | 'knownActors' | 'jobs' | 'db' | 'log'>
   pools: Readonly<Record<string, PoolSize>>
   /** Memory that the server uses for the bodies of requests, and for parsed documents, in bytes. */
   usage(): { bodies: number; documents: number }
@@ -155,9 +155,25 @@ const CLIENTS: Definition[] = [
   {
     name: 'colloquy_outbox_bytes',
     type: 'gauge',
-    help: 'Bytes that the clients of WebSockets and event streams have not read.',
+    help: 'Bytes that clients have not read: of WebSockets, of event streams, and of answers over HTTP.',
     labels: [],
     read: () => one(waitingBytes()),
+  },
+  {
+    name: 'colloquy_answer_bytes',
+    type: 'gauge',
+    help: 'Bytes of the large answers that are being rendered or wait to be written.',
+    labels: [],
+    read: ({ deps }) => one(deps.answers.used),
+  },
+  {
+    name: 'colloquy_unread_connections_total',
+    type: 'counter',
+    help:
+      'Connections that were closed because their clients did not read. `reason`: timeout (no data was accepted for '
+      + '`WRITE_TIMEOUT_SECONDS`) or budget (others waited for the memory).',
+    labels: ['reason'],
+    read: () => by('reason', Object.entries(counters.unread)),
   },
   {
     name: 'colloquy_catch_up_bytes',
@@ -228,12 +244,14 @@ const RESOURCES: Definition[] = [
   {
     name: 'colloquy_gate_waiting',
     type: 'gauge',
-    help: "Work items that wait because of their tenant's limit. `gate`: the kind of work.",
+    help:
+      "Work items that wait because of their tenant's limit. `gate`: the kind of work; answerBytes: operations that wait "
+      + 'for the memory for their answers.',
     labels: ['gate'],
     read: ({ deps }) =>
       by(
         'gate',
-        Object.entries(deps.gates).map(([gate, { waiting }]) => [gate, waiting]),
+        Object.entries({ ...deps.gates, answerBytes: deps.answers }).map(([gate, { waiting }]) => [gate, waiting]),
       ),
   },
   {

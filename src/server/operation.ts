@@ -23,6 +23,7 @@ import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
 import { atConversation } from '../graphql/conversation-ref.ts'
 import { admit, estimate } from '../graphql/limits/execute.ts'
+import type { HeldAnswer } from '../graphql/limits/work.ts'
 import { enterView } from '../graphql/view/enter.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { noteRefusal } from '../graphql/rights.ts'
@@ -68,6 +69,8 @@ export type OperationClient = {
   operation: { readonly isLive: boolean }
   /** Whether the client has disconnected, or the operation has ended. */
   isGone(): boolean
+  /** Releases a large answer when it has been written, or the operation has ended. Absent over HTTP. */
+  holdAnswer?(answer: HeldAnswer): void
   /** Receives the events of a conversation. */
   outbox: Outbox
   /** Returns the part of an event's message that precedes the payload. */
@@ -90,8 +93,8 @@ export function prepareOperation(
   params: Parameters,
 ): PreparedOperation {
   const { yoga, mask } = services
-  const { viewer, holder, response, isGone } = client
-  const enveloped = yoga.getEnveloped({ viewer, holder, res: response, isGone, params })
+  const { viewer, holder, response, isGone, holdAnswer } = client
+  const enveloped = yoga.getEnveloped({ viewer, holder, res: response, isGone, holdAnswer, params })
   let document: DocumentNode
   try {
     document = enveloped.parse(params.query) as DocumentNode

@@ -2,7 +2,8 @@
 // together. A frame whose payload is not ready delays all later frames. If senders respect `isFull`, at most about
 // MAX_WAITING_BYTES wait for a slow socket, and less while the frames for all sockets use much of TOTAL_WAITING_BYTES.
 
-import type { Writable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Framing } from './frame.ts'
 
 /** The body of a message, shared by all its recipients. `bytes` is null until `ready` resolves. */
@@ -36,7 +37,10 @@ export type Outbox = {
 const MAX_WAITING_BYTES = 1024 * 1024
 /** Minimum of `fullAt`, in bytes. */
 const MIN_WAITING_BYTES = 16 * 1024
-/** Intended maximum number of bytes that wait for all sockets of the process together. */
+/**
+ * Intended maximum number of bytes that wait for all clients of the process together: in outboxes, and in answers that
+ * are sent without one.
+ */
 export const TOTAL_WAITING_BYTES = 128 * 1024 * 1024
 
 /**
@@ -58,11 +62,33 @@ const MAX_OVERFLOW_BYTES = 32 * 1024 * 1024
 export const overflowAt = (total: number): number =>
   Math.min(MAX_OVERFLOW_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))
 
-/** Number of bytes that wait for all sockets, as of the last change of each outbox. */
+/** Number of bytes that wait in all outboxes, as of the last change of each, and in answers that are sent without one. */
 let totalWaiting = 0
+/** The part of `totalWaiting` that waits in answers, as of the last check of unread-data.ts. */
+let answerBytes = 0
 
-/** Returns the number of bytes that wait for all sockets of the process. */
+/** Returns the number of bytes that wait for all clients of the process. */
 export const waitingBytes = (): number => totalWaiting
+
+/** Replaces the number of bytes of answers that are sent without an outbox. */
+export function noteAnswerBytes(bytes: number): void {
+  totalWaiting += bytes - answerBytes
+  answerBytes = bytes
+}
+
+/** The connections with an outbox. */
+const connections = new WeakSet<Duplex>()
+
+/** Whether the data of the connection waits in an outbox. */
+export const hasOutbox = (connection: Duplex): boolean => connections.has(connection)
+
+/** Returns a function that adds the connection to `connections`, until the socket or response is closed. */
+function watchConnection(socket: Duplex | ServerResponse): () => void {
+  const connection = 'socket' in socket ? socket.socket : socket
+  if (!connection) return () => {}
+  socket.once('close', () => connections.delete(connection))
+  return () => connections.add(connection)
+}
 
 /**
  * Time for which frames are collected into one write, ms: the duration of the last flush, from `min` to `max`. So
@@ -130,7 +156,7 @@ function join({ writeHeader, closing }: Framing, frames: readonly Frame[], count
 }
 
 /** Creates promises that resolve when a condition is true. `settle` checks all conditions. */
-function createWaiters(socket: Writable) {
+function createWaiters(socket: Duplex | ServerResponse) {
   let waiters: { until(): boolean; resolve(): void }[] = []
   return {
     wait: (until: () => boolean) => new Promise<void>((resolve) => void waiters.push({ until, resolve })),
@@ -144,7 +170,7 @@ function createWaiters(socket: Writable) {
 }
 
 /** Creates an outbox. `socket` receives the frames: the socket of a WebSocket, or a response. */
-export function createOutbox(socket: Writable, framing: Framing): Outbox {
+export function createOutbox(socket: Duplex | ServerResponse, framing: Framing): Outbox {
   let waiting: Frame[] = []
   let size = 0
   /** The part of `totalWaiting` that belongs to this socket. */
@@ -165,6 +191,7 @@ export function createOutbox(socket: Writable, framing: Framing): Outbox {
     count()
     waiters.settle()
   }
+  const noteConnection = watchConnection(socket)
   socket.on('drain', settle)
   socket.on('close', flush)
 
@@ -192,6 +219,7 @@ export function createOutbox(socket: Writable, framing: Framing): Outbox {
       const out = join(framing, waiting, ready, total)
       waiting = ready === waiting.length ? [] : waiting.slice(ready)
       size = waiting.reduce((sum, frame) => sum + sizeOf(frame), 0)
+      noteConnection()
       socket.write(out)
     }
     if (waiting.length > 0) flushWhenReady(waiting[0]!.payload.ready)

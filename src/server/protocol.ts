@@ -30,6 +30,8 @@ export type Operation = {
   readonly id: string
   /** False once the last message is sent, the client has completed the operation, or the socket is closed. */
   isLive: boolean
+  /** Calls `onEnd` when the operation has ended, after its result has been written. */
+  whenEnded(onEnd: () => void): void
 }
 
 /** The payload, if any, of the answer to an accepted client; or the close code and reason for a refused one. */
@@ -55,7 +57,12 @@ export type Protocol = {
   closed(): void
 }
 
-type Running = Operation & { iterator: AsyncIterator<ExecutionResult> | null }
+type Running = Operation & { iterator: AsyncIterator<ExecutionResult> | null; onEnd: (() => void)[] }
+
+const createRunning = (id: string): Running => {
+  const onEnd: (() => void)[] = []
+  return { id, isLive: true, iterator: null, onEnd, whenEnded: (callback) => void onEnd.push(callback) }
+}
 
 const tooManyOperations = () =>
   new GraphQLError(`This socket already runs ${MAX_OPERATIONS} operations: complete one, or open another socket.`, {
@@ -72,6 +79,7 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
     const { iterator } = operation
     operation.iterator = null
     iterator?.return?.().catch(mask)
+    for (const callback of operation.onEnd.splice(0)) callback()
   }
 
   /** Sends a message of the operation, unless it has ended. */
@@ -98,7 +106,7 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
   return {
     has: (id: string) => running.has(id),
     async start(id: string, payload: SubscribePayload): Promise<void> {
-      const operation: Running = { id, isLive: true, iterator: null }
+      const operation = createRunning(id)
       if (running.size >= MAX_OPERATIONS) return finish(operation, MessageType.Error, [tooManyOperations()])
       running.set(id, operation)
       try {

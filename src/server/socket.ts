@@ -20,6 +20,8 @@ export const TOO_MANY_REQUESTS = 4429
 
 /** The state of one socket. A client has connected when its `connection_init` was accepted. */
 export type Extra = {
+  /** The connection. */
+  socket: Duplex
   outbox: Outbox
   /** Owner of the presence that operations of this socket set. */
   holder: PresenceHolder
@@ -45,6 +47,7 @@ const createExtra = (
   leaveUnconnected: () => void,
   close: Extra['close'],
 ): Extra => ({
+  socket,
   outbox,
   holder: createPresenceHolder(deps),
   viewer: null,
@@ -150,7 +153,7 @@ export function openSocket(
 
 /**
  * Terminates the socket when the client no longer responds to pings. Returns a function that stops the pings. The pongs
- * of a paused client cannot be read, so it is not terminated here; write-timeout.ts closes it if it does not read.
+ * of a paused client cannot be read, so it is not terminated here; unread-data.ts closes it if it does not read.
  */
 function keepAlive(client: WebSocket): () => void {
   let alive = true

@@ -10,6 +10,7 @@ import { counters, refused } from '../counters.ts'
 import type { Principal } from '../domain/principal.ts'
 import type { Viewer } from '../domain/view.ts'
 import { InvalidInput } from '../errors.ts'
+import type { HeldAnswer } from '../graphql/limits/work.ts'
 import type { Admission } from './admission.ts'
 import type { Authenticator, Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders, tokenOfParameters } from './auth/bearer.ts'
@@ -22,6 +23,7 @@ import { BUSY, OVERLOADED, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './r
 import { openSocket, TOO_MANY_REQUESTS, type Extra } from './socket.ts'
 import { createTally, type Tally } from '../domain/event/tally.ts'
 import { targetOf } from './target.ts'
+import { holdAnswer } from './unread-data.ts'
 
 /** Maximum number of sockets whose clients have not sent `connection_init`: for one address, and for the process. */
 const UNCONNECTED = { perKey: 1_000, total: 2_000 }
@@ -209,7 +211,7 @@ function overloaded(): GraphQLError {
  */
 async function run(
   services: Services,
-  { viewer, holder, outbox, isGone }: Extra,
+  { socket, viewer, holder, outbox, isGone }: Extra,
   operation: Operation,
   payload: SubscribePayload,
 ): Promise<Outcome> {
@@ -222,6 +224,7 @@ async function run(
     onSubscribed: (viewer: Viewer) => holder.connect(viewer),
     operation,
     isGone: () => isGone() || !operation.isLive,
+    holdAnswer: (answer: HeldAnswer) => operation.whenEnded(holdAnswer(socket, viewer!, answer)),
     outbox,
     prefixOf: () => prefix,
     resumeAfter: null,

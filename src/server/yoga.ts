@@ -12,6 +12,7 @@ import { checkExecutor } from '../graphql/limits/executor-check.ts'
 import { useLimits } from '../graphql/limits/plugin.ts'
 import { useNestedRefusals } from '../graphql/nested-refusals.ts'
 import { usePlans } from '../graphql/plan/plugin.ts'
+import type { Client, HeldAnswer } from '../graphql/limits/work.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
 import { useView } from '../graphql/view/plugin.ts'
@@ -19,9 +20,13 @@ import { useBatchBodies } from './batch-body.ts'
 import { useFailures, withCode } from './failures.ts'
 import { useDocumentCounts, useMeasures } from './measure.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
+import { holdAnswerOf } from './unread-data.ts'
 
-/** The context of an operation over a WebSocket: the socket's presence holder, and whether the operation has ended. */
-export type Connected = { holder: PresenceHolder; isGone(): boolean }
+/**
+ * The context of an operation over a WebSocket: the socket's presence holder, whether the operation has ended, and a
+ * function that releases a large answer when it has been written.
+ */
+export type Connected = { holder: PresenceHolder; isGone(): boolean; holdAnswer(answer: HeldAnswer): void }
 
 /** The context of any operation. http.ts and ws.ts determine the viewer. */
 type ServerContext = { viewer: Viewer; req?: IncomingMessage; res?: ServerResponse } & Partial<Connected> & WithResult
@@ -40,6 +45,12 @@ export const maskWith =
     const extensions = { code: 'INTERNAL_SERVER_ERROR' }
     return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
   }
+
+/** Returns the client of an operation over HTTP. */
+const clientOf = (response: ServerResponse, viewer: Viewer): Client => ({
+  isGone: () => response.destroyed && !response.writableFinished,
+  holdAnswer: (answer) => holdAnswerOf(response, viewer, answer),
+})
 
 /** A cache that stores nothing. Syntax errors are not cached, because clients could fill the memory with them. */
 const NO_CACHE = { get: () => undefined, set() {} }
@@ -75,8 +86,10 @@ export function createYogaServer(
       useNestedRefusals(),
       useDocumentCounts(),
     ],
-    context: ({ res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>
-      createRequestContext(deps, viewer, holder ?? null, config.operationLimits, isGone),
+    context({ res, viewer, holder, isGone, holdAnswer }) {
+      const client = res ? clientOf(res, viewer) : isGone && { isGone, holdAnswer }
+      return createRequestContext(deps, viewer, holder ?? null, config.operationLimits, client)
+    },
   })
 }
 

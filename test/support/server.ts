@@ -23,6 +23,8 @@ export type TestServer = TestWorld & {
   ): Promise<{ status: number; body: Result }>
   /** Creates a WebSocket client, which does not reconnect and is closed after the tests. */
   client(connectionParams?: Record<string, unknown>): Client
+  readonly admission: Server['admission']
+  usage(): ReturnType<Server['usage']>
   close(): Promise<void>
 }
 
@@ -64,6 +66,10 @@ export function useServer(
     get url() {
       return `http://127.0.0.1:${port}`
     },
+    get admission() {
+      return server.admission
+    },
+    usage: () => server.usage(),
     tenant: () => world.tenant(),
     async post(operation, headers = {}) {
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {

@@ -4,7 +4,7 @@
 import { LimitReached, NotFound } from '../../errors.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
-import { createByteBudget, type ByteBudget } from './byte-budget.ts'
+import { createByteBudget, type ByteBudget } from '../byte-budget.ts'
 import { startFeed, type Feed, type StartedFeed } from './feed.ts'
 import { createTally } from './tally.ts'
 

@@ -3,7 +3,7 @@
 // is too far behind, it skips entries and gets a Gap. reader-state.ts decides which events it receives.
 
 import { seesConversation, type View } from '../view.ts'
-import type { ByteShare } from './byte-budget.ts'
+import type { ByteShare } from '../byte-budget.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'
 import type { Feed, Follower } from './feed.ts'
 import {

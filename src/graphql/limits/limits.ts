@@ -3,6 +3,7 @@
 // event.
 
 import { GraphQLError } from 'graphql'
+import type { QueueFull } from '../../errors.ts'
 
 export type OperationLimits = {
   /** Maximum number of tokens of a document. */
@@ -65,6 +66,10 @@ export const timedOut = (timeMs: number): GraphQLError =>
   new GraphQLError(`The operation exceeded the time limit of ${timeMs / 1000} seconds. Request less data.`, {
     extensions: { code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: timeMs },
   })
+
+/** Returns the error of an operation for whose answer there is no memory. @param note a sentence to append */
+export const serverBusy = ({ code, message, retryAfterSeconds }: QueueFull, note: string): GraphQLError =>
+  new GraphQLError(note ? `${message} ${note}` : message, { extensions: { code, retryAfterSeconds } })
 
 /** Returns the error of a query whose client has disconnected. It stops the query and is never sent. */
 export const clientGone = (): GraphQLError =>

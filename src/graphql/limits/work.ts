@@ -3,11 +3,13 @@
 // fields. A read that is already running is not interrupted; its result is dropped.
 
 import type { ExecutionResult, GraphQLError } from 'graphql'
-import { ReadTimeout } from '../../errors.ts'
+import { ReadTimeout, QueueFull } from '../../errors.ts'
 import type { Platform } from '../../domain/platform.ts'
 import { yieldToEventLoop } from '../../yield.ts'
+import type { Viewer } from '../../domain/view.ts'
+import { AnswerShare, FREE_BYTES } from './answer-share.ts'
 import { extentOf } from './extent.ts'
-import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.ts'
+import { clientGone, serverBusy, timedOut, tooCostly, type OperationLimits } from './limits.ts'
 
 /** Maximum number of concurrent reads of one operation, so that one request cannot use every connection. */
 const CONCURRENT_READS = 4
@@ -36,8 +38,22 @@ type WorkSignal = Pick<
   'throwIfAborted' | 'aborted' | 'reason' | 'addEventListener' | 'removeEventListener'
 >
 
-/** The gates and connections that the operations of a tenant share. */
-type Shared = Pick<Platform, 'gates' | 'reads'> & { tenant: string }
+/** The gates, connections and memory that the operations of all viewers share, and the viewer of this operation. */
+type Shared = Pick<Platform, 'gates' | 'reads' | 'answers'> & { viewer: Viewer }
+
+/** The client of an operation. */
+export type Client = {
+  /** Whether the client has disconnected; operations other than mutations then stop at the next read. */
+  isGone(): boolean
+  /**
+   * Releases the answer when it has been written to the connection, or the connection is closed. Absent if the answer is
+   * not sent to one client; it then takes no share of the memory for answers.
+   */
+  holdAnswer?(answer: HeldAnswer): void
+}
+
+/** The share of an operation in the memory for answers. */
+export type HeldAnswer = { readonly bytes: number; release(): void }
 
 const nextIteration = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -46,8 +62,10 @@ const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value in
 /** The work of one query or mutation, or of the current event of a subscription. Creating an instance is cheap. */
 export class Work implements WorkSignal {
   readonly #limits: OperationLimits
-  readonly #isGone: (() => boolean) | undefined
+  readonly #client: Client | undefined
   readonly #shared: Shared | undefined
+  /** The operation's share of the memory for answers; null while its data is small. */
+  #share: AnswerShare | null = null
   #isMutation = false
   #failure: GraphQLError | null = null
   /** Makes `within` return the failure; null while no operation with a time limit runs. */
@@ -64,12 +82,12 @@ export class Work implements WorkSignal {
   #iteration: Promise<void> | null = null
 
   /**
-   * @param isGone whether the client has disconnected; operations other than mutations then stop at the next read
-   * @param shared gates and connections of the tenant; absent in tests
+   * @param client absent for the events of a conversation, which are rendered for several clients
+   * @param shared absent in tests
    */
-  constructor(limits: OperationLimits, isGone?: () => boolean, shared?: Shared) {
+  constructor(limits: OperationLimits, client?: Client, shared?: Shared) {
     this.#limits = limits
-    this.#isGone = isGone
+    this.#client = client
     this.#shared = shared
   }
 
@@ -98,6 +116,7 @@ export class Work implements WorkSignal {
     while (!this.#mayRead() && this.#failure === null) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
+    if (this.#share) await this.#share.granted()
     this.#stopIfGone()
     if (this.#failure !== null) throw this.#failure
     this.#reading += 1
@@ -106,6 +125,7 @@ export class Work implements WorkSignal {
       this.#bytesRead += bytes
       this.#largestRead = Math.max(this.#largestRead ?? 0, bytes)
       if (this.#bytesRead > this.#limits.answerBytes) this.#exceed('answerBytes')
+      else this.#takeShare((share) => share.take(this.#bytesRead), this.#bytesRead)
       // The assertion is needed because TypeScript does not know that the field can change during the read.
       const failure = this.#failure as GraphQLError | null
       if (failure !== null) throw failure
@@ -120,9 +140,9 @@ export class Work implements WorkSignal {
   /** Calls `load` when the gate of the tenant's reads admits it. @throws ReadTimeout @throws QueueFull */
   async #admitted<T>(load: () => PromiseOrValue<T>): Promise<{ loaded: T; bytes: number }> {
     if (!this.#shared) return this.#load(load)
-    const { gates, tenant, reads } = this.#shared
+    const { gates, viewer, reads } = this.#shared
     try {
-      return await gates.reads.run(tenant, async (charge) => {
+      return await gates.reads.run(viewer.tenant, async (charge) => {
         // The operation may have been stopped while it waited.
         this.#stopIfGone()
         if (this.#failure !== null) throw this.#failure
@@ -146,7 +166,7 @@ export class Work implements WorkSignal {
   }
 
   #stopIfGone(): void {
-    if (!this.#isMutation && this.#isGone?.()) this.#stop(clientGone())
+    if (!this.#isMutation && this.#client?.isGone()) this.#stop(clientGone())
   }
 
   /**
@@ -172,6 +192,7 @@ export class Work implements WorkSignal {
   within(kind: OperationKind, execute: () => PromiseOrValue<ExecutionResult>): PromiseOrValue<ExecutionResult> {
     this.#isMutation = kind === 'mutation'
     const failed = (error: unknown): ExecutionResult => {
+      this.#share?.release()
       if (this.#failure === null) throw error
       return { errors: [this.#failure] }
     }
@@ -181,9 +202,40 @@ export class Work implements WorkSignal {
     } catch (error) {
       return failed(error)
     }
-    if (!isPromise(result)) return this.checked(result)
-    const finished = result.then((value) => this.checked(value), failed)
+    if (!isPromise(result)) return this.#answered(result)
+    const finished = result.then((value) => this.#answered(value), failed)
     return this.#isMutation ? finished : this.#limitTime(finished)
+  }
+
+  /** Returns the result once the memory for it is granted, or an error. */
+  #answered(result: ExecutionResult): PromiseOrValue<ExecutionResult> {
+    const answer = this.checked(result)
+    const bytes = this.#failure === null ? this.#bytesAnswered : 0
+    this.#takeShare((share) => share.fit(bytes), bytes)
+    if (!this.#share) return answer
+    return this.#share.granted().then(() => (this.#failure === null ? answer : { errors: [this.#failure] }))
+  }
+
+  /** Takes the operation's share of the memory for answers. Stops the operation if too many others wait for theirs. */
+  #takeShare(take: (share: AnswerShare) => void, bytes: number): void {
+    if (!this.#share) {
+      if (bytes <= FREE_BYTES || !this.#shared || !this.#client?.holdAnswer) return
+      const share = new AnswerShare(this.#shared.answers, this.#shared.viewer, this.#limits.answerBytes)
+      this.#share = share
+      const release = () => share.sent(this.#isMutation)
+      this.#client.holdAnswer({
+        release,
+        get bytes() {
+          return share.bytes
+        },
+      })
+    }
+    try {
+      take(this.#share)
+    } catch (error) {
+      if (!(error instanceof QueueFull)) throw error
+      this.#stop(serverBusy(error, this.#isMutation ? EXECUTED : ''))
+    }
   }
 
   /** Returns the result, or an error if the operation was stopped or the result is too large. */
@@ -203,6 +255,7 @@ export class Work implements WorkSignal {
     this.#checks = 0
     this.#bytesRead = 0
     this.#failure = null
+    this.#share?.release()
   }
 
   /** Whether a read may start. Reads run one at a time while several of them might exceed the limit together. */
@@ -230,6 +283,7 @@ export class Work implements WorkSignal {
 
   #stop(error: GraphQLError): void {
     this.#failure ??= error
+    this.#share?.release()
     for (const resume of this.#waiting.splice(0)) resume()
     this.#interrupt?.()
   }

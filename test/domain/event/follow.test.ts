@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createByteBudget } from '../../../src/domain/event/byte-budget.ts'
+import { createByteBudget } from '../../../src/domain/byte-budget.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from '../../../src/domain/event/event.ts'
 import type { Follower } from '../../../src/domain/event/feed.ts'
 import { hasLeft, reduceFeed, startFeedState, viewOf, type FeedInput } from '../../../src/domain/event/feed-state.ts'

@@ -14,7 +14,7 @@ import { schema as serverSchema } from '../../../src/graphql/schema.ts'
 
 const defaults = loadConfig({}).operationLimits
 const workOf = (more: Partial<typeof defaults> = {}, isGone?: () => boolean) =>
-  new Work({ ...defaults, ...more }, isGone)
+  new Work({ ...defaults, ...more }, isGone && { isGone })
 const codeOf = (result: ExecutionResult) => result.errors?.map(({ extensions }) => extensions)
 const exceeded = (limit: string, maximum: number) => [{ code: 'QUERY_TOO_COSTLY', limit, maximum }]
 
@@ -89,7 +89,7 @@ describe('reads', () => {
       reads: createTenantGate(() => 4, { share, charged: 'nothing' }),
     }
     const reads = { timeoutMs: 1_000, isTimeout: () => false }
-    const work = new Work(defaults, undefined, { gates, reads, tenant: 'acme' } as never)
+    const work = new Work(defaults, undefined, { gates, reads, viewer: { tenant: 'acme', actor: 'ada' } } as never)
     await work.read(() => ['x'.repeat(2 ** 20)])
     await work.read(() => ['x'])
     expect(charges).toHaveLength(2)
@@ -139,7 +139,7 @@ describe('every field of Query', () => {
   it.each([...reading, ['conversation', '(key: "k") { id }']])('reads within the limits: %s%s', async (name, rest) => {
     const viewer = { tenant: 'acme', actor: 'ada' }
     const deps = { gates: createTenantGates(4, createTenantActivity()), reads: {} }
-    const contextValue = createRequestContext(deps as never, viewer, null, defaults, () => true)
+    const contextValue = createRequestContext(deps as never, viewer, null, defaults, { isGone: () => true })
     const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
     const result = await contextValue.work.within('query', () => execute(args) as Promise<ExecutionResult>)
     expect(codeOf(result)).toEqual([{ code: 'CLIENT_GONE' }])

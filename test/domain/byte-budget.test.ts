@@ -1,8 +1,8 @@
-// The byte budget that readers share: which requests are granted immediately, which wait, and the order in which
-// waiting requests are granted.
+// The byte budget that clients share: which requests are granted immediately, which wait or are refused, and the order in
+// which waiting requests are granted.
 
 import { describe, expect, it } from 'vitest'
-import { createByteBudget, type ByteShare } from '../../../src/domain/event/byte-budget.ts'
+import { createByteBudget, type ByteShare } from '../../src/domain/byte-budget.ts'
 
 const viewer = (actor: string, tenant = 'acme') => ({ tenant, actor })
 
@@ -63,6 +63,20 @@ describe('a byte budget', () => {
     }
   })
 
+  it('serves waiting tenants in turn, regardless of the number of their viewers', async () => {
+    const budget = createByteBudget(100)
+    const { granted, watch, settled } = recorder()
+    const first = budget.take(viewer('eve', 'other'), 100)
+    const waiting = ['ada', 'bob', 'cy'].map((actor) => watch(actor, budget.take(viewer(actor), 100)))
+    waiting.push(watch('neighbour', budget.take(viewer('nina', 'neighbour'), 100)))
+    first.release()
+    for (const index of [0, 3, 1, 2]) {
+      await settled()
+      waiting[index]!.release()
+    }
+    expect(granted).toEqual(['ada', 'neighbour', 'bob', 'cy'])
+  })
+
   it('grants waiting requests once a granted request is reduced', async () => {
     const budget = createByteBudget(800)
     const { granted, watch, settled } = recorder()
@@ -87,5 +101,59 @@ describe('a byte budget', () => {
       share.resize(1)
     }
     expect(budget).toMatchObject({ used: 0, waiting: 0 })
+  })
+
+  it('grants a waiting request once it is reduced', async () => {
+    const budget = createByteBudget(800)
+    budget.take(viewer('ada'), 60)
+    const next = budget.take(viewer('ada'), 60)
+    next.resize(40)
+    await next.granted
+    expect(budget).toMatchObject({ used: 100, waiting: 0 })
+  })
+
+  it('refuses requests beyond the maximum of a viewer, and beyond that of all viewers', () => {
+    const budget = createByteBudget(100, { perViewer: 2, total: 3 })
+    const held = budget.take(viewer('eve', 'other'), 100)
+    for (const actor of ['ada', 'ada', 'bob']) budget.take(viewer(actor), 10)
+    expect(() => budget.take(viewer('ada'), 10)).toThrow('2 requests of your viewer are already waiting')
+    expect(() => budget.take(viewer('cy'), 10)).toThrow('3 requests of all viewers are already waiting')
+    held.release()
+    expect(budget.waiting).toBe(1)
+  })
+
+  describe('is blocked by', () => {
+    const blockers = (budget: ReturnType<typeof createByteBudget>) =>
+      [viewer('ada'), viewer('bob'), viewer('eve', 'other')]
+        .filter((each) => budget.isBlockedBy(each))
+        .map(({ actor }) => actor)
+
+    it('nobody while no request waits', () => {
+      const budget = createByteBudget(800)
+      budget.take(viewer('ada'), 800)
+      expect(blockers(budget)).toEqual([])
+    })
+
+    it('the viewer whose own share is used up', () => {
+      const budget = createByteBudget(800)
+      budget.take(viewer('bob'), 100)
+      for (const _ of [1, 2]) budget.take(viewer('ada'), 100)
+      expect(blockers(budget)).toEqual(['ada'])
+    })
+
+    it('the viewers of the tenant whose share is used up', () => {
+      const budget = createByteBudget(800)
+      budget.take(viewer('eve', 'other'), 100)
+      budget.take(viewer('bob'), 400)
+      budget.take(viewer('ada'), 100)
+      expect(blockers(budget)).toEqual(['ada', 'bob'])
+    })
+
+    it('every viewer if the budget is used up', () => {
+      const budget = createByteBudget(800)
+      budget.take(viewer('eve', 'other'), 800)
+      budget.take(viewer('ada'), 100)
+      expect(blockers(budget)).toEqual(['ada', 'bob', 'eve'])
+    })
   })
 })

@@ -1,0 +1,89 @@
+// Attacks with answers that nobody reads: connections request answers of about 14.5 MB and accept no data. Every answer is
+// within the limits of operations. Most connections have a viewer of their own, so limits per viewer do not suffice.
+// While the connections are open, a neighbour of another tenant reads such an answer.
+
+import { connect, type Socket } from 'node:net'
+import { appendTurns, check, newConversation, sleep, type Attack } from './attack.ts'
+import type { Target } from './target.ts'
+
+const CONNECTIONS = 150
+const TENANTS = 10
+/** A page of TURNS turns has about 1 MB, the maximum; PAGES of them have 14.5 MB. */
+const TURNS = 4
+const TURN_UNITS = 259_000
+const PAGES = 14
+/** Time for which the connections stay open, ms. */
+const OPEN_MS = 20_000
+/** Time after the end of the connections at which the memory is measured, ms. */
+const AFTER_MS = 10_000
+/** Maximum memory beyond that of the idle server after AFTER_MS, MB. */
+const ALLOWED_AFTER_MB = 100
+
+const pages = Array.from({ length: PAGES }, (_, n) => `p${n}: turns(first: ${TURNS}) { edges { node { text } } }`)
+const QUERY = `query Unread($id: ID!) { conversation(id: $id) { ${pages.join(' ')} } }`
+
+type Client = { tenant: string; actor: string; id: string }
+
+/** Headers that select the path of the request in the server, by the name of the path. */
+const PATHS = {
+  'the fast path': () => '',
+  yoga: (port: number) => `origin: http://localhost:${port}\r\n`,
+  'an event stream': () => 'accept: text/event-stream\r\n',
+} satisfies Record<string, (port: number) => string>
+
+/** Sends the request on a connection of its own, which never reads. */
+function sendUnread({ port }: Target, { tenant, actor, id }: Client, headers: string): Socket {
+  const body = JSON.stringify({ query: QUERY, variables: { id } })
+  const socket = connect({ port, host: '127.0.0.1' })
+  socket.pause()
+  socket.on('error', () => {})
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nhost: localhost:${port}\r\ncontent-type: application/json\r\n${headers}`
+      + `x-tenant: ${tenant}\r\nx-actor: ${actor}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  return socket
+}
+
+async function attack(target: Target, headersOf: (port: number) => string): Promise<string> {
+  const tenants = Array.from({ length: TENANTS + 1 }, (_, n) => `attacked-${n}`)
+  const ids: string[] = []
+  for (const tenant of tenants) {
+    ids.push(await newConversation(target, {}, { tenant }))
+    await appendTurns(target, ids.at(-1)!, { count: TURNS, units: TURN_UNITS }, { tenant })
+  }
+  const ask = async () => {
+    const startedAt = performance.now()
+    const { status, bytes } = await target.post(QUERY, { id: ids[TENANTS] }, { tenant: tenants[TENANTS] })
+    return { status, bytes, ms: performance.now() - startedAt }
+  }
+  const alone = await ask()
+  check(alone.bytes > 14_000_000, `the answer has ${alone.bytes} bytes`)
+  await sleep(15_000)
+  await target.peakMemory()
+  target.idleMB = await target.memory()
+
+  const sockets: Socket[] = []
+  for (let n = 0; n < CONNECTIONS; n++) {
+    const at = n % TENANTS
+    const client = { tenant: tenants[at]!, actor: `reader-${n}`, id: ids[at]! }
+    sockets.push(sendUnread(target, client, headersOf(target.port)))
+  }
+  await sleep(OPEN_MS / 2)
+  const beside = await ask()
+  await sleep(OPEN_MS / 2)
+  for (const socket of sockets) socket.destroy()
+  await sleep(AFTER_MS)
+  const after = (await target.memory()) - target.idleMB
+  const outcome =
+    `idle ${target.idleMB.toFixed(0)} MB; after ${AFTER_MS / 1000} s ${after.toFixed(0)} MB more; `
+    + `neighbour ${beside.status} in ${beside.ms.toFixed(0)} ms, alone ${alone.ms.toFixed(0)} ms`
+  check(after <= ALLOWED_AFTER_MB, outcome)
+  check(beside.status === 200 && beside.bytes === alone.bytes, outcome)
+  return outcome
+}
+
+export const unreadAnswerAttacks: Attack[] = Object.entries(PATHS).map(([path, headersOf]) => ({
+  section: 'A11',
+  name: `${CONNECTIONS} unread answers of 14.5 MB by ${path}`,
+  run: (target) => attack(target, headersOf),
+}))

@@ -1,0 +1,193 @@
+// A budget of bytes that clients share, for example for the data that is buffered for them. A request waits until it fits
+// into the budget, the share of its tenant and the share of its viewer. Waiting tenants, and the waiting viewers of each
+// tenant, are served in rotation.
+
+import { QueueFull } from '../errors.ts'
+import type { Viewer } from './view.ts'
+
+export type ByteShare = {
+  /** Resolves when the bytes are granted, or after `release`. */
+  readonly granted: Promise<void>
+  /** Replaces the requested number of bytes with the actual number. Has no effect after `release`. */
+  resize(bytes: number): void
+  /** Returns the bytes to the budget, or withdraws the request. Releasing twice has no effect. */
+  release(): void
+}
+
+export type ByteBudget = {
+  /** Number of bytes granted and not released. */
+  readonly used: number
+  /** Number of requests that wait. */
+  readonly waiting: number
+  /** Requests the bytes. @throws QueueFull if the maximum number of requests waits */
+  take(viewer: Viewer, bytes: number): ByteShare
+  /** Whether a request waits for bytes that the viewer has, so that it might be granted if the viewer released them. */
+  isBlockedBy(viewer: Viewer): boolean
+}
+
+/** Maximum number of waiting requests of one viewer, and of all viewers. */
+type MaxWaiting = { perViewer: number; total: number }
+
+/** Maximum fraction of the budget that one tenant may use. */
+const TENANT_SHARE = 1 / 2
+/** Maximum fraction of the budget that one viewer may use. */
+const VIEWER_SHARE = 1 / 8
+
+type Request = { viewer: Viewer; bytes: number; state: 'waiting' | 'granted' | 'released'; grant(): void }
+
+/** Counts the bytes in use by key. */
+function createByteCounts() {
+  const bytesByKey = new Map<string, number>()
+  return {
+    of: (key: string) => bytesByKey.get(key) ?? 0,
+    add(key: string, bytes: number): void {
+      const sum = (bytesByKey.get(key) ?? 0) + bytes
+      if (sum === 0) bytesByKey.delete(key)
+      else bytesByKey.set(key, sum)
+    },
+  }
+}
+
+const keyOf = ({ tenant, actor }: Viewer) => JSON.stringify([tenant, actor])
+
+/**
+ * Creates the queues of waiting requests: those of each viewer, in order of arrival, by tenant. Tenants, and the viewers of
+ * a tenant, are in the order in which they are served next.
+ */
+function createQueues(maxWaiting: MaxWaiting) {
+  const tenants = new Map<string, Map<string, Request[]>>()
+  const queues = {
+    /** Number of waiting requests. */
+    waiting: 0,
+    has: (viewer: Viewer) => tenants.get(viewer.tenant)?.has(keyOf(viewer)) === true,
+    /** @throws QueueFull */
+    add(request: Request): void {
+      const { viewer } = request
+      const viewers = tenants.get(viewer.tenant) ?? new Map<string, Request[]>()
+      const queue = viewers.get(keyOf(viewer)) ?? []
+      if (queue.length >= maxWaiting.perViewer) throw new QueueFull(maxWaiting.perViewer, 'of your viewer')
+      if (queues.waiting >= maxWaiting.total) throw new QueueFull(maxWaiting.total, 'of all viewers')
+      queue.push(request)
+      viewers.set(keyOf(viewer), queue)
+      tenants.set(viewer.tenant, viewers)
+      queues.waiting += 1
+    },
+    remove(request: Request): void {
+      const { viewer } = request
+      const viewers = tenants.get(viewer.tenant)!
+      const rest = viewers.get(keyOf(viewer))!.filter((each) => each !== request)
+      if (rest.length > 0) viewers.set(keyOf(viewer), rest)
+      else viewers.delete(keyOf(viewer))
+      if (viewers.size === 0) tenants.delete(viewer.tenant)
+      queues.waiting -= 1
+    },
+    /** Moves the viewer and its tenant to the end of their orders. */
+    serveLast(viewer: Viewer): void {
+      const viewers = tenants.get(viewer.tenant)
+      const queue = viewers?.get(keyOf(viewer))
+      if (viewers && queue) {
+        viewers.delete(keyOf(viewer))
+        viewers.set(keyOf(viewer), queue)
+      }
+      if (viewers) {
+        tenants.delete(viewer.tenant)
+        tenants.set(viewer.tenant, viewers)
+      }
+    },
+    /** Returns the first request of each viewer, by tenant. */
+    heads: () => [...tenants.values()].map((viewers) => [...viewers.values()].map(([first]) => first!)),
+  }
+  return queues
+}
+
+/**
+ * @param total maximum number of bytes. A request that exceeds the total or a share by itself is granted while no other
+ * bytes of this total or share are in use.
+ * @param maxWaiting absent for no limit
+ */
+export function createByteBudget(
+  total: number,
+  maxWaiting: MaxWaiting = { perViewer: Infinity, total: Infinity },
+): ByteBudget {
+  let used = 0
+  const tenants = createByteCounts()
+  const viewers = createByteCounts()
+  const queues = createQueues(maxWaiting)
+
+  const fitsInto = (share: number, inUse: number, bytes: number) => inUse === 0 || inUse + bytes <= share
+  const fitsViewer = ({ viewer, bytes }: Request) => fitsInto(total * VIEWER_SHARE, viewers.of(keyOf(viewer)), bytes)
+  const fitsTenant = ({ viewer: { tenant }, bytes }: Request) =>
+    fitsInto(total * TENANT_SHARE, tenants.of(tenant), bytes)
+  const fits = (request: Request) => fitsInto(total, used, request.bytes) && fitsTenant(request) && fitsViewer(request)
+
+  function addUsed({ viewer }: Request, bytes: number): void {
+    used += bytes
+    tenants.add(viewer.tenant, bytes)
+    viewers.add(keyOf(viewer), bytes)
+  }
+
+  function grant(request: Request): void {
+    request.state = 'granted'
+    addUsed(request, request.bytes)
+    request.grant()
+  }
+
+  /** Grants waiting requests that fit, one per tenant in each round. */
+  function grantNext(): void {
+    for (let granted = true; granted && queues.waiting > 0;) {
+      granted = false
+      for (const heads of queues.heads()) {
+        if (used >= total) return
+        const request = heads.find(fits)
+        if (!request) continue
+        granted = true
+        queues.remove(request)
+        queues.serveLast(request.viewer)
+        grant(request)
+      }
+    }
+  }
+
+  return {
+    get used() {
+      return used
+    },
+    get waiting() {
+      return queues.waiting
+    },
+    isBlockedBy(viewer) {
+      return queues.heads().some((heads) =>
+        heads.some((request) => {
+          if (!fitsViewer(request)) return keyOf(request.viewer) === keyOf(viewer)
+          return fitsTenant(request) || request.viewer.tenant === viewer.tenant
+        }),
+      )
+    },
+    take(viewer, bytes) {
+      const request: Request = { viewer, bytes, state: 'waiting', grant: () => {} }
+      const granted = new Promise<void>((resolve) => (request.grant = resolve))
+      if (!queues.has(viewer) && fits(request)) grant(request)
+      else queues.add(request)
+      return {
+        granted,
+        resize(actual) {
+          if (request.state === 'released') return
+          if (request.state === 'granted') addUsed(request, actual - request.bytes)
+          request.bytes = actual
+          grantNext()
+        },
+        release() {
+          const { state } = request
+          request.state = 'released'
+          if (state === 'waiting') {
+            queues.remove(request)
+            request.grant()
+          }
+          if (state !== 'granted') return
+          addUsed(request, -request.bytes)
+          grantNext()
+        },
+      }
+    },
+  }
+}
