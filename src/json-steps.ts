@@ -27,6 +27,9 @@ function unitsOf(value: unknown, max: number): number {
   return units
 }
 
+/** Whether the JSON of the value has more than about so many UTF-16 units. Stops counting above them. */
+export const isLargerThan = (value: unknown, units: number): boolean => unitsOf(value, units) > units
+
 /** Whether the value is an object or list without `toJSON`, so that it can be serialised in steps. */
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('toJSON' in value && typeof value.toJSON === 'function')
@@ -35,7 +38,7 @@ const isPlain = (value: unknown): value is object =>
 function* print(value: unknown, pieces: Buffer[]): Generator<void, void> {
   let text = ''
   function* add(each: unknown): Generator<void, void> {
-    if (!isPlain(each) || unitsOf(each, STEP_UNITS) <= STEP_UNITS) {
+    if (!isPlain(each) || !isLargerThan(each, STEP_UNITS)) {
       text += stringify(each) ?? 'null'
       if (text.length < STEP_UNITS) return
       pieces.push(Buffer.from(text))

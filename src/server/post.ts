@@ -18,6 +18,7 @@ import { stringifyInSteps } from '../json-steps.ts'
 import { stringify } from '../json-text.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import type { WithResult, KnownDocuments } from './known-documents.ts'
+import { LARGE_ANSWER_BYTES } from './large-answers.ts'
 import { refuse } from './refuse.ts'
 import type { EventStreams } from './event-stream.ts'
 import { asksForStream } from './media-types.ts'
@@ -68,8 +69,6 @@ function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response
 const LARGE_BODY_BYTES = 32 * 1024
 /** Size of a body, in bytes, from which it waits for the gate `batches` instead, which admits one at a time. */
 const BATCH_BODY_BYTES = 1024 * 1024
-/** Size of an answer, in bytes, from which it is serialised in steps. */
-const LARGE_ANSWER_BYTES = 512 * 1024
 
 /** Sends the result as JSON. */
 async function sendResult(response: ServerResponse, type: string, result: ExecutionResult, bytes: number) {

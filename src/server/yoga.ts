@@ -20,6 +20,7 @@ import { useBatchBodies } from './batch-body.ts'
 import { useFailures, withCode } from './failures.ts'
 import { useDocumentCounts, useMeasures } from './measure.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
+import { useLargeAnswers } from './large-answers.ts'
 import { holdAnswerOf } from './unread-data.ts'
 
 /**
@@ -85,6 +86,7 @@ export function createYogaServer(
       useView(),
       useNestedRefusals(),
       useDocumentCounts(),
+      useLargeAnswers(),
     ],
     context({ res, viewer, holder, isGone, holdAnswer }) {
       const client = res ? clientOf(res, viewer) : isGone && { isGone, holdAnswer }
