@@ -72,16 +72,30 @@ const origin = z
     return `${protocol}//${host}`
   })
 
+/** The parts of a text that commas separate, without empty ones. */
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+)
+
 /** A comma-separated list of origins. Defaults to an empty list. */
-export const origins = z
-  .string()
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
+export const origins = list.pipe(z.array(origin)).prefault('')
+
+/** Whether the text is an IP address, or a network like 10.0.0.0/8. */
+function isNetwork(text: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  return isIP(address) > 0 && Number(bits ?? 0) <= (isIPv6(address) ? 128 : 32)
+}
+
+/** A comma-separated list of IP addresses and networks. Defaults to an empty list. */
+export const networks = list
+  .pipe(
+    z.array(
+      z.string().refine(isNetwork, 'must be IP addresses or networks like 10.0.0.0/8 or fd00::/8, separated by commas'),
+    ),
   )
-  .pipe(z.array(origin))
   .prefault('')
 
 function isReadableDirectory(path: string): boolean {

@@ -22,6 +22,7 @@ import { startTarget, type Target } from './target.ts'
 import { transportAttacks } from './transports.ts'
 import { compareTwins } from './twins.ts'
 import { unreadAnswerAttacks } from './unread-answers.ts'
+import { uploadAttacks } from './uploads.ts'
 
 const { values: options, positionals } = parseArgs({
   options: {
@@ -42,6 +43,7 @@ const attacks: Attack[] = [
   ...operationAttacks,
   ...transportAttacks,
   ...unreadAnswerAttacks,
+  ...uploadAttacks,
   ...edgeAttacks,
   leaseAttack,
   stallAttack(SHARE, options.operations ?? ''),

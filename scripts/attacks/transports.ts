@@ -1,6 +1,6 @@
-// Attacks over sockets and streams: unread answers, floods of pings, unfinished bodies, and unusual requests.
+// Attacks over sockets and streams: unread answers, floods of pings, and unusual requests.
 
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { request } from 'node:http'
 import WebSocket from 'ws'
 import { appendTurns, check, newConversation, sleep, type Attack } from './attack.ts'
@@ -18,17 +18,6 @@ async function openSocket({ port }: Target): Promise<WebSocket> {
   const acknowledged = new Promise((resolve) => socket.once('message', resolve))
   socket.send(JSON.stringify({ type: 'connection_init', payload: { 'x-tenant': 'attacked', 'x-actor': 'mallory' } }))
   await acknowledged
-  return socket
-}
-
-/** Sends a request with a body of `bytes` bytes, except the last byte. */
-function unfinished({ port }: Target, bytes: number): Socket {
-  const socket = connect({ port, host: '127.0.0.1' })
-  socket.on('error', () => {})
-  socket.write(
-    `POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`,
-  )
-  socket.write(Buffer.alloc(bytes - 1, 'a'))
   return socket
 }
 
@@ -111,17 +100,6 @@ export const transportAttacks: Attack[] = [
       await sleep(3_000)
       socket.terminate()
       return code === null ? 'the socket stayed open' : `closed with ${String(code)}`
-    },
-  },
-  {
-    section: 'A7',
-    name: '60 unfinished bodies of 16 MB',
-    async run(target) {
-      const sockets = Array.from({ length: 60 }, () => unfinished(target, 16_000_000))
-      await sleep(8_000)
-      const closed = sockets.filter(({ destroyed }) => destroyed).length
-      for (const socket of sockets) socket.destroy()
-      return `${closed} of 60 closed`
     },
   },
   {

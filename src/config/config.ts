@@ -6,7 +6,19 @@ import { authenticationOf, authenticationProblems, authenticationVariables } fro
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { chatProviderProblems, chatProvidersOf, chatProviderVariables, readProvidersFile } from './chat-providers.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
-import { directory, flag, host, isLoopback, number, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
+import {
+  directory,
+  flag,
+  host,
+  isLoopback,
+  networks,
+  number,
+  oneOf,
+  optionalFlag,
+  origins,
+  url,
+  whole,
+} from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 import { retentionOf, retentionVariables } from './retention.ts'
 import { redactPatterns } from './redact-patterns.ts'
@@ -90,6 +102,9 @@ const environment = z.object({
     'Further web origins whose pages may call the server, separated by commas. Unset: only its own origin, if its name '
       + 'is `localhost`, `HOST` or an IP address.',
   ),
+  TRUSTED_PROXIES: networks.describe(
+    'Proxies whose `X-Forwarded-For` is read: addresses and networks, separated by commas. Unset: none.',
+  ),
   CONVERSATION_VISIBILITY: oneOf('OPEN', 'MEMBERS')
     .optional()
     .describe(
@@ -106,6 +121,9 @@ const environment = z.object({
       + '`appendTurns` and `recordFacts`.',
   ),
   BODY_TIMEOUT_SECONDS: whole(1, 600, 30).describe('Seconds within which the body of a request must arrive.'),
+  MIN_BODY_BYTES_PER_SECOND: whole(0, MiB, 4096).describe(
+    'Minimum average rate of a body, in bytes per second, after 5 seconds (or half of `BODY_TIMEOUT_SECONDS`); 0: none.',
+  ),
   WRITE_TIMEOUT_SECONDS: whole(1, 600, 30).describe(
     'Seconds after which a connection is closed if its client does not accept waiting data.',
   ),
@@ -207,6 +225,7 @@ const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProv
     firstKeyFile: env.FIRST_KEY_FILE,
     allowUnauthenticated: env.ALLOW_UNAUTHENTICATED,
     allowedOrigins: env.ALLOWED_ORIGINS,
+    trustedProxies: env.TRUSTED_PROXIES,
     conversationVisibility: env.CONVERSATION_VISIBILITY ?? (env.AUTH_MODE === 'none' ? 'OPEN' : 'MEMBERS'),
     databasePoolSize: env.DATABASE_POOL_SIZE,
     readTimeoutMs: env.READ_TIMEOUT_SECONDS * 1000,
@@ -221,6 +240,7 @@ const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProv
     rateLimitPoints: env.RATE_LIMIT_POINTS,
     batchBodyBytes: env.MAX_BATCH_BODY_BYTES,
     bodyTimeoutMs: env.BODY_TIMEOUT_SECONDS * 1000,
+    bodyRate: env.MIN_BODY_BYTES_PER_SECOND,
     writeTimeoutMs: env.WRITE_TIMEOUT_SECONDS * 1000,
     socketsPerViewer: env.MAX_SOCKETS_PER_VIEWER,
     maxQueueMs: env.MAX_QUEUE_MS,
@@ -272,8 +292,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     })
     throw new ConfigError([...new Set([...secrets.problems.values(), ...problems, ...file.problems])])
   }
-  const { limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic } = data
-  const parts = [limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic]
+  const { limits, allowedOrigins, trustedProxies, authentication, embedder, summarizer, extractor, automatic } = data
+  const parts = [limits, allowedOrigins, trustedProxies, authentication, embedder, summarizer, extractor, automatic]
   for (const part of parts) Object.freeze(part)
   // A provider of the file replaces one of the same name.
   return Object.freeze({ ...data, chatProviders: Object.freeze({ ...data.chatProviders, ...file.providers }) })

@@ -17,6 +17,7 @@ import { createAuthenticator, type Authenticator, type Identity } from './auth/a
 import { tokenOfHeaders } from './auth/bearer.ts'
 import { namesOfRequest } from './auth/names.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
+import { createClientAddresses, type ClientAddresses } from './client-address.ts'
 import { createEventStreams } from './event-stream.ts'
 import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
 import { createRefusalLog, forgeryRefusal, hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
@@ -57,6 +58,7 @@ type Services = {
   config: ServerConfig
   health: HealthReport
   bodies: BodyGate
+  addresses: ClientAddresses
   authenticator: Authenticator
   admission: Admission
   /** Passes a request for /graphql to its transport. `leave` is called at the end of the operation. */
@@ -98,7 +100,8 @@ function allowReading({ headers: { origin } }: IncomingMessage, response: Server
 
 /** Answers one request. Rejects with any unexpected error, which the caller masks. */
 async function handle(services: Services, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { config, health, bodies } = services
+  const { config, health, bodies, addresses } = services
+  const address = addresses.of(request)
   const malformed = hostRefusal(request)
   if (malformed) return refuse(response, malformed)
   const target = targetOf(request.url)
@@ -131,7 +134,8 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   if (response.destroyed) return
   const leave = services.admission.enter(identity.viewer.tenant)
   if (!leave) return refuseOverloaded(response)
-  if (request.method === 'POST' && !bodies.admit(request, response)) return leave()
+  const sender = { viewer: identity.viewer, address }
+  if (request.method === 'POST' && !bodies.admit(request, response, sender)) return leave()
   if (services.isDraining()) response.setHeader('connection', 'close')
   services.answer(request, response, identity, leave)
 }
@@ -154,7 +158,8 @@ function createHttp(
   { log, answers }: Deps,
   fail: (response: ServerResponse) => (error: unknown) => void,
 ): HttpServer {
-  const { bodyTimeoutMs, writeTimeoutMs } = services.config
+  const { config, addresses } = services
+  const { bodyTimeoutMs, writeTimeoutMs } = config
   const http = createHttpServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -172,12 +177,12 @@ function createHttp(
     },
   )
   http.maxConnections = MAX_CONNECTIONS
-  endUnread(http, writeTimeoutMs, answers, ({ remoteAddress }, ended) => {
+  endUnread(http, writeTimeoutMs, answers, (socket, ended) => {
     const reason =
       ended === 'timeout'
         ? `The client accepted no data for ${writeTimeoutMs / 1000} s.`
         : 'The client reads too slowly, and others wait for the memory of its unread data.'
-    log.warn({ remoteAddress, reason }, 'closed a connection')
+    log.warn({ clientAddress: addresses.last(socket), reason }, 'closed a connection')
   })
   return http
 }
@@ -196,12 +201,14 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const authenticator = createAuthenticator(deps, config.authentication)
   const admission = createAdmission({ ...deps.delays, reads: deps.gates.reads }, config.maxQueueMs, deps.log)
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
+  const addresses = createClientAddresses(config.trustedProxies)
   let draining = false
   const fail = failWith(mask)
   const services: Services = {
     config,
     health: createHealthReport(health, deps.log, () => admission.isShedding),
     bodies,
+    addresses,
     authenticator,
     admission,
     isDraining: () => draining,
@@ -229,6 +236,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     mask,
     authenticator,
     admission,
+    addresses,
     logRefusal: services.logRefusal,
   })
 

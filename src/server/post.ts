@@ -80,6 +80,33 @@ async function sendResult(response: ServerResponse, type: string, result: Execut
   else void sendPieces(response, pieces)
 }
 
+/** Size of the first buffer for a body that arrives in parts, in bytes. */
+const FIRST_BUFFER_BYTES = 64 * 1024
+
+/**
+ * Calls `onBody` when the whole body has arrived. A body that arrives in parts is copied into a buffer that grows with it:
+ * a buffer of the declared length would let a client occupy memory without sending anything.
+ */
+function readBody(request: IncomingMessage, length: number, onBody: (body: Buffer) => void): void {
+  let body: Buffer = Buffer.alloc(0)
+  let received = 0
+  request.on('data', (part: Buffer) => {
+    if (part.length === length) {
+      body = part
+      received = length
+      return
+    }
+    if (received + part.length > body.length) {
+      const size = Math.max(FIRST_BUFFER_BYTES, 2 * body.length, received + part.length)
+      const larger = Buffer.allocUnsafeSlow(Math.min(length, size))
+      body.copy(larger, 0, 0, received)
+      body = larger
+    }
+    received += part.copy(body, received)
+  })
+  request.on('end', () => onBody(body.subarray(0, received)))
+}
+
 /** Sends one piece in each iteration of the event loop, because sending many at once would block it. */
 async function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): Promise<void> {
   const closed = new Promise<void>((resolve) => response.once('close', resolve))
@@ -123,7 +150,7 @@ export function answerPost(
   const mayStream = asksForStream(request.headers.accept)
   const length = Number(request.headers['content-length'])
   const isLarge = length >= LARGE_BODY_BYTES
-  if (!type && !mayStream && !isLarge) return void yoga(request, response, { viewer })
+  if (length === 0 && !mayStream) return void yoga(request, response, { viewer })
   let body: Buffer = Buffer.alloc(0)
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
@@ -160,16 +187,8 @@ export function answerPost(
     refuse(response, { status: isBusy ? 503 : 500, code, message, ...(isBusy && { retryAfter: 1 }) })
   }
 
-  let received = 0
-  request.on('data', (part: Buffer) => {
-    // A body that arrives in parts is copied into one buffer, so that it is in memory once.
-    if (part.length === length) body = part
-    else {
-      if (received === 0) body = Buffer.allocUnsafeSlow(length)
-      received += part.copy(body, received)
-    }
-  })
-  request.on('end', () => {
+  readBody(request, length, (whole) => {
+    body = whole
     if (!isLarge) return void answer().catch(fail)
     const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
     gate.run(viewer.tenant, answer).catch(fail)

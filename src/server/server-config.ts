@@ -12,6 +12,8 @@ export type ServerConfig = Pick<
   | 'operationLimits'
   | 'batchBodyBytes'
   | 'bodyTimeoutMs'
+  | 'bodyRate'
+  | 'trustedProxies'
   | 'writeTimeoutMs'
   | 'socketsPerViewer'
   | 'maxQueueMs'

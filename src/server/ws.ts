@@ -16,6 +16,7 @@ import type { Authenticator, Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders, tokenOfParameters } from './auth/bearer.ts'
 import { lowerCaseKeys, namesOfConnection } from './auth/names.ts'
 import { OTHER_PRINCIPAL } from './auth/refusals.ts'
+import type { ClientAddresses } from './client-address.ts'
 import { hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { prepareOperation, type OperationServices, type Outcome } from './operation.ts'
 import type { Acceptance, Operation } from './protocol.ts'
@@ -31,13 +32,14 @@ const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 type Services = OperationServices & {
   authenticator: Authenticator
   admission: Admission
+  addresses: ClientAddresses
   /** Logs an upgrade that was refused because of its Host or Origin. */
   logRefusal(refusal: OriginRefusal): void
 }
 
 /** Accepts WebSockets on /graphql of the server. `close` refuses new sockets, and resolves when all are closed. */
 export function attachWebSockets(http: Server, services: Services): { close(): Promise<void> } {
-  const { config, deps, logRefusal } = services
+  const { config, deps, addresses, logRefusal } = services
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: config.limits.frameBytes,
@@ -61,7 +63,7 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
   }
 
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const leave = unconnected.enter(request.socket.remoteAddress ?? '')
+    const leave = unconnected.enter(addresses.of(request))
     const message = 'Too many WebSockets have not sent connection_init. Connect again.'
     const refusal = refusalOf(request) ?? (leave ? null : { ...BUSY, message })
     if (refusal) {

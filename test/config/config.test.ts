@@ -31,12 +31,14 @@ const defaults: Config = {
   firstKeyFile: undefined,
   allowUnauthenticated: false,
   allowedOrigins: [],
+  trustedProxies: [],
   databasePoolSize: 10,
   conversationVisibility: 'OPEN',
   readTimeoutMs: 10_000,
   limits: { turnBytes: 262144, batchTurns: 1000, pageSize: 200, bodyBytes: 1048576, frameBytes: 1048576 },
   batchBodyBytes: 16777216,
   bodyTimeoutMs: 30_000,
+  bodyRate: 4096,
   writeTimeoutMs: 30_000,
   socketsPerViewer: 200,
   maxQueueMs: 500,
@@ -132,6 +134,7 @@ describe('loadConfig', () => {
       FIRST_KEY_FILE: '/keys/first',
       ALLOW_UNAUTHENTICATED: '1',
       ALLOWED_ORIGINS: 'https://app.example',
+      TRUSTED_PROXIES: '10.0.0.0/8, ::1',
       MAX_TURN_BYTES: '2',
       MAX_BATCH_TURNS: '3',
       MAX_PAGE_SIZE: '4',
@@ -150,6 +153,7 @@ describe('loadConfig', () => {
       RATE_LIMIT_POINTS: '20',
       MAX_BATCH_BODY_BYTES: '7000',
       BODY_TIMEOUT_SECONDS: '3',
+      MIN_BODY_BYTES_PER_SECOND: '100',
       WRITE_TIMEOUT_SECONDS: '4',
       MAX_SOCKETS_PER_VIEWER: '5',
       MAX_QUEUE_MS: '40',
@@ -218,12 +222,14 @@ describe('loadConfig', () => {
       firstKeyFile: '/keys/first',
       allowUnauthenticated: true,
       allowedOrigins: ['https://app.example'],
+      trustedProxies: ['10.0.0.0/8', '::1'],
       conversationVisibility: 'MEMBERS',
       databasePoolSize: 6,
       readTimeoutMs: 11_000,
       limits: { turnBytes: 2, batchTurns: 3, pageSize: 4, bodyBytes: 5000, frameBytes: 6000 },
       batchBodyBytes: 7000,
       bodyTimeoutMs: 3000,
+      bodyRate: 100,
       writeTimeoutMs: 4000,
       maxQueueMs: 40,
       socketsPerViewer: 5,
@@ -466,6 +472,16 @@ describe('HOST', () => {
 
   it.each(['[::1]', 'localhost:4000', 'a b'])('cannot be %s', (host) => {
     expect(problemsOf({ HOST: host })).toEqual([`HOST is "${host}": must be an IP address or a host name`])
+  })
+})
+
+describe('TRUSTED_PROXIES', () => {
+  it.each(['10.0.0.0/33', '10.0.0.0/x', '10.0.0.0/8/8', 'fd00::/129', 'proxy.lan', '10.0.0'])('rejects %s', (value) => {
+    expect(problemsOf({ TRUSTED_PROXIES: `127.0.0.1,${value}` })).toHaveLength(1)
+  })
+
+  it('is empty unless it is set', () => {
+    expect(loadConfig({}).trustedProxies).toEqual([])
   })
 })
 

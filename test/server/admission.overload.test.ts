@@ -15,7 +15,7 @@ const WAIT = { timeout: 10_000, interval: 100 }
 const BUSY = { 'x-tenant': 'busy' }
 
 describe.each(backends)('an overloaded server, on $name:', (backend) => {
-  const server = useServer(backend, { MAX_QUEUE_MS: '50' })
+  const server = useServer(backend, { MAX_QUEUE_MS: '50', MIN_BODY_BYTES_PER_SECOND: '0' })
   const held: Socket[] = []
   let stop = () => {}
   afterEach(async () => {

@@ -100,26 +100,27 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
     expect(await tenant.lastSeq(conversationId)).toBe(3)
   })
 
-  test('unfinished bodies reserve a limited number of bytes, until they time out with 408', async () => {
-    const large = 16 * MiB
-    const headers = 'x-batch: 1\r\n'
-    const fitting = ADDRESS_BODY_BYTES / large
-    const late = Array.from({ length: fitting }, () => send(server.url, post(large, '{', headers)))
+  test('two bodies of the maximum size that do not arrive delay no neighbour, and end with 408', async () => {
+    const headersOf = (actor: string) => `x-batch: 1\r\nx-actor: ${actor}\r\n`
+    const stalled = ['ada', 'bob'].map((actor) => send(server.url, post(16 * MiB, '{', headersOf(actor))))
+    // A second one of the same viewer is refused as soon as both are counted.
     await vi.waitFor(async () => {
-      const rejected = await send(server.url, post(large, '{', headers))
+      const rejected = await send(server.url, post(16 * MiB, '{', headersOf('bob')))
       expect(rejected.status).toBe(503)
       expect(rejected.head).toContain('retry-after: 1')
       expect(JSON.parse(rejected.body).errors[0]).toEqual({
-        message: `The bodies of the requests in progress from your address would exceed ${ADDRESS_BODY_BYTES} bytes. Try again later.`,
+        message: 'One body of more than 1048576 bytes of one viewer may be in progress. Try again later.',
         extensions: { code: 'SERVER_BUSY' },
       })
     })
-    for (const { status, body } of await Promise.all(late)) {
+    expect((await server.post({ query: `{ __typename } # ${'x'.repeat(MiB - 100)}` })).status).toBe(200)
+    // The large body of a neighbour is read as a whole, and its operation is then refused because it is no batch.
+    const large = { query: '{ __typename }', variables: { padding: 'x'.repeat(2 * MiB) } }
+    const { status: statusOfLarge, body: refusal } = await server.post(large, { 'x-batch': '1', 'x-actor': 'cyd' })
+    expect([statusOfLarge, refusal.errors[0].extensions.actual]).toEqual([413, JSON.stringify(large).length])
+    for (const { status, body } of await Promise.all(stalled)) {
       expect(status).toBe(408)
-      expect(JSON.parse(body).errors[0]).toEqual({
-        message: 'The body did not arrive within 1 s.',
-        extensions: { code: 'BODY_TIMEOUT' },
-      })
+      expect(JSON.parse(body).errors[0].extensions).toEqual({ code: 'BODY_TIMEOUT' })
     }
     const { status } = await server.post({ query: '{ __typename }' }, { 'x-batch': '1' })
     expect(status).toBe(200)
@@ -234,5 +235,35 @@ describe('an unexpected error', () => {
     ])
     expect(info.mock.calls).toEqual([[{ dependency: 'database' }, 'a dependency responds again']])
     vi.restoreAllMocks()
+  })
+})
+
+describe('bodies of several addresses', () => {
+  const direct = useServer(embedded)
+  const behindProxy = useServer(embedded, { TRUSTED_PROXIES: '127.0.0.0/8' })
+  const BODIES = ADDRESS_BODY_BYTES / MiB + 4
+  /** Sends bodies that lack one byte, the n-th with the header X-Forwarded-For that `forwarded` returns. */
+  const sendUnfinished = (url: string, forwarded: (n: number) => string) =>
+    Array.from({ length: BODIES }, (_, n) =>
+      send(url, post(MiB, 'x'.repeat(MiB - 1), `x-forwarded-for: ${forwarded(n)}\r\n`)),
+    )
+
+  test.each([
+    ['no proxy is trusted, whatever X-Forwarded-For says', direct, (n: number) => `192.0.2.${n}`],
+    [
+      'a trusted proxy says so, whatever the client says',
+      behindProxy,
+      (n: number) => `192.0.2.${n}, 198.51.100.7, 127.0.0.2`,
+    ],
+  ])('are those of one client if %s', async (_, server, forwarded) => {
+    const { status, body } = await Promise.race(sendUnfinished(server.url, forwarded))
+    expect(status).toBe(503)
+    expect(JSON.parse(body).errors[0].message).toContain(`from your address exceed ${ADDRESS_BODY_BYTES} bytes`)
+    expect(server.usage().bodies).toBeLessThanOrEqual(ADDRESS_BODY_BYTES)
+  })
+
+  test('are counted separately if a trusted proxy names several clients', async () => {
+    void sendUnfinished(behindProxy.url, (n) => `203.0.113.${n}`)
+    await vi.waitFor(() => expect(behindProxy.usage().bodies).toBe(BODIES * (MiB - 1)), 10_000)
   })
 })
