@@ -6,7 +6,10 @@ import { QueueFull } from '../errors.ts'
 import type { Viewer } from './view.ts'
 
 export type ByteShare = {
-  /** Resolves when the bytes are granted, or after `release`. */
+  /**
+   * Resolves when the bytes are granted, or after `release`. Rejects with QueueFull if the request is withdrawn for one of
+   * a tenant with fewer waiting requests.
+   */
   readonly granted: Promise<void>
   /** Replaces the requested number of bytes with the actual number. Has no effect after `release`. */
   resize(bytes: number): void
@@ -19,7 +22,10 @@ export type ByteBudget = {
   readonly used: number
   /** Number of requests that wait. */
   readonly waiting: number
-  /** Requests the bytes. @throws QueueFull if the maximum number of requests waits */
+  /**
+   * Requests the bytes.
+   * @throws QueueFull if the maximum number of requests waits, unless another tenant has at least two more of them
+   */
   take(viewer: Viewer, bytes: number): ByteShare
   /** Whether a request waits for bytes that the viewer has, so that it might be granted if the viewer released them. */
   isBlockedBy(viewer: Viewer): boolean
@@ -33,7 +39,22 @@ const TENANT_SHARE = 1 / 2
 /** Maximum fraction of the budget that one viewer may use. */
 const VIEWER_SHARE = 1 / 8
 
-type Request = { viewer: Viewer; bytes: number; state: 'waiting' | 'granted' | 'released'; grant(): void }
+type Request = {
+  viewer: Viewer
+  bytes: number
+  state: 'waiting' | 'granted' | 'released'
+  grant(): void
+  reject(error: QueueFull): void
+}
+
+/** Returns a waiting request, and the promise that it settles. */
+function createRequest(viewer: Viewer, bytes: number): { request: Request; granted: Promise<void> } {
+  const request: Request = { viewer, bytes, state: 'waiting', grant: () => {}, reject: () => {} }
+  const granted = new Promise<void>((resolve, reject) => Object.assign(request, { grant: resolve, reject }))
+  // The rejection may precede the first use of the promise.
+  granted.catch(() => {})
+  return { request, granted }
+}
 
 /** Counts the bytes in use by key. */
 function createByteCounts() {
@@ -50,12 +71,30 @@ function createByteCounts() {
 
 const keyOf = ({ tenant, actor }: Viewer) => JSON.stringify([tenant, actor])
 
+/** Waiting requests by viewer. */
+type Viewers = Map<string, Request[]>
+
+const sizeOf = (viewers: Viewers) => [...viewers.values()].reduce((sum, queue) => sum + queue.length, 0)
+
+/**
+ * Returns the newest request of the viewer with most requests in the tenant with most requests; null unless that tenant
+ * has at least two more than `own`, so that the other tenant does not have more of them afterwards.
+ */
+function lastOf(tenants: ReadonlyMap<string, Viewers>, own: Viewers): Request | null {
+  let largest: Viewers = new Map()
+  for (const viewers of tenants.values()) if (sizeOf(viewers) > sizeOf(largest)) largest = viewers
+  if (sizeOf(largest) < sizeOf(own) + 2) return null
+  let longest: Request[] = []
+  for (const queue of largest.values()) if (queue.length > longest.length) longest = queue
+  return longest.at(-1) ?? null
+}
+
 /**
  * Creates the queues of waiting requests: those of each viewer, in order of arrival, by tenant. Tenants, and the viewers of
  * a tenant, are in the order in which they are served next.
  */
 function createQueues(maxWaiting: MaxWaiting) {
-  const tenants = new Map<string, Map<string, Request[]>>()
+  const tenants = new Map<string, Viewers>()
   const queues = {
     /** Number of waiting requests. */
     waiting: 0,
@@ -63,10 +102,17 @@ function createQueues(maxWaiting: MaxWaiting) {
     /** @throws QueueFull */
     add(request: Request): void {
       const { viewer } = request
-      const viewers = tenants.get(viewer.tenant) ?? new Map<string, Request[]>()
+      const viewers = tenants.get(viewer.tenant) ?? (new Map() as Viewers)
       const queue = viewers.get(keyOf(viewer)) ?? []
       if (queue.length >= maxWaiting.perViewer) throw new QueueFull(maxWaiting.perViewer, 'of your viewer')
-      if (queues.waiting >= maxWaiting.total) throw new QueueFull(maxWaiting.total, 'of all viewers')
+      if (queues.waiting >= maxWaiting.total) {
+        const error = new QueueFull(maxWaiting.total, 'of all viewers')
+        const last = lastOf(tenants, viewers)
+        if (!last) throw error
+        queues.remove(last)
+        last.state = 'released'
+        last.reject(error)
+      }
       queue.push(request)
       viewers.set(keyOf(viewer), queue)
       tenants.set(viewer.tenant, viewers)
@@ -164,8 +210,7 @@ export function createByteBudget(
       )
     },
     take(viewer, bytes) {
-      const request: Request = { viewer, bytes, state: 'waiting', grant: () => {} }
-      const granted = new Promise<void>((resolve) => (request.grant = resolve))
+      const { request, granted } = createRequest(viewer, bytes)
       if (!queues.has(viewer) && fits(request)) grant(request)
       else queues.add(request)
       return {

@@ -122,6 +122,21 @@ describe('a byte budget', () => {
     expect(budget.waiting).toBe(1)
   })
 
+  it('withdraws the newest request of the tenant with most of them for a tenant with fewer', async () => {
+    const budget = createByteBudget(100, { perViewer: 3, total: 4 })
+    const held = budget.take(viewer('eve', 'held'), 100)
+    const [, , second, first] = ['ada', 'bob', 'bob', 'ada'].map((actor) => budget.take(viewer(actor), 10))
+    const other = budget.take(viewer('eve', 'other'), 10)
+    await expect(first!.granted).rejects.toThrow('4 requests of all viewers are already waiting')
+    budget.take(viewer('eve', 'other'), 10)
+    await expect(second!.granted).rejects.toThrow('4 requests of all viewers are already waiting')
+    // Both tenants have two waiting requests now.
+    expect(() => budget.take(viewer('eve', 'other'), 10)).toThrow('4 requests of all viewers are already waiting')
+    for (const each of [first!, second!, held]) each.release()
+    await other.granted
+    expect(budget).toMatchObject({ used: 30, waiting: 1 })
+  })
+
   describe('is blocked by', () => {
     const blockers = (budget: ReturnType<typeof createByteBudget>) =>
       [viewer('ada'), viewer('bob'), viewer('eve', 'other')]

@@ -54,7 +54,7 @@ export class AnswerShare {
     else this.#share!.resize((this.#bytes = bytes))
   }
 
-  /** Resolves when the newest share is granted, or released. */
+  /** Resolves when the newest share is granted, or released. @throws QueueFull if it is withdrawn for another tenant */
   async granted(): Promise<void> {
     for (let share = this.#share, next; share; share = next) {
       await share.granted

@@ -116,7 +116,7 @@ export class Work implements WorkSignal {
     while (!this.#mayRead() && this.#failure === null) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    if (this.#share) await this.#share.granted()
+    if (this.#share) await this.#granted(this.#share)
     this.#stopIfGone()
     if (this.#failure !== null) throw this.#failure
     this.#reading += 1
@@ -213,7 +213,7 @@ export class Work implements WorkSignal {
     const bytes = this.#failure === null ? this.#bytesAnswered : 0
     this.#takeShare((share) => share.fit(bytes), bytes)
     if (!this.#share) return answer
-    return this.#share.granted().then(() => (this.#failure === null ? answer : { errors: [this.#failure] }))
+    return this.#granted(this.#share).then(() => (this.#failure === null ? answer : { errors: [this.#failure] }))
   }
 
   /** Takes the operation's share of the memory for answers. Stops the operation if too many others wait for theirs. */
@@ -222,9 +222,8 @@ export class Work implements WorkSignal {
       if (bytes <= FREE_BYTES || !this.#shared || !this.#client?.holdAnswer) return
       const share = new AnswerShare(this.#shared.answers, this.#shared.viewer, this.#limits.answerBytes)
       this.#share = share
-      const release = () => share.sent(this.#isMutation)
       this.#client.holdAnswer({
-        release,
+        release: () => share.sent(this.#isMutation),
         get bytes() {
           return share.bytes
         },
@@ -233,9 +232,19 @@ export class Work implements WorkSignal {
     try {
       take(this.#share)
     } catch (error) {
-      if (!(error instanceof QueueFull)) throw error
-      this.#stop(serverBusy(error, this.#isMutation ? EXECUTED : ''))
+      this.#refuse(error)
     }
+  }
+
+  /** Waits for the memory for the answer. Stops the operation if another one gets it instead. */
+  #granted(share: AnswerShare): Promise<void> {
+    return share.granted().catch((error: unknown) => this.#refuse(error))
+  }
+
+  /** Stops the operation because its answer gets no memory. Throws any other error. */
+  #refuse(error: unknown): void {
+    if (!(error instanceof QueueFull)) throw error
+    this.#stop(serverBusy(error, this.#isMutation ? EXECUTED : ''))
   }
 
   /** Returns the result, or an error if the operation was stopped or the result is too large. */

@@ -138,4 +138,17 @@ describe('an operation', () => {
     ])
     expect([answers.used, answers.waiting]).toEqual([9 * MiB, 1])
   })
+
+  it('that waits fails with SERVER_BUSY if another tenant takes its place among those that wait', async () => {
+    const answers = createByteBudget(64 * MiB, { perViewer: 2, total: 2 })
+    await operation(answers).run('query', 2 * MiB, 9 * MiB)
+    const running = [1, 2].map(() => operation(answers).run('query', 2 * MiB, 2 * MiB))
+    await settled()
+    expect(answers.waiting).toBe(2)
+    answers.take({ tenant: 'other', actor: 'eve' }, 64 * MiB)
+    expect((await running[1])?.errors).toMatchObject([
+      { message: expect.stringContaining('2 requests of all viewers'), extensions: { code: 'SERVER_BUSY' } },
+    ])
+    expect([answers.used, answers.waiting]).toEqual([9 * MiB, 2])
+  })
 })
