@@ -34,28 +34,29 @@ const COPIED = new RegExp(
 const ITEM = /^\s*(?:[-*•]|\d+[.)])\s+/
 
 /**
- * Returns the lines of prose, without list markers. Drops code, quoted lines, copied lines, and lists after a line that
- * ends with a colon.
+ * Yields the lines of prose, without list markers, and null for each other line: code, quoted lines, copied lines, and
+ * lists after a line that ends with a colon.
  */
-function prose(text: string): string[] {
-  const kept: string[] = []
+function* prose(text: string): Generator<string | null, void> {
   /** The mark of the open code fence; null outside code fences. */
   let fence: string | null = null
   /** Whether a list may follow, because the last line of text ended with a colon: "What I remember:". */
   let isListing = false
   for (const line of text.split(/\r?\n/)) {
     const mark = FENCE.exec(line)?.[1]
+    let kept: string | null = null
     if (fence === null && mark) fence = mark
     else if (fence !== null) fence = mark === fence ? null : fence
-    else if (/^\s*(?:>|\[)/.test(line) || CODE.test(line) || COPIED.test(line)) continue
-    else if (ITEM.test(line) && isListing) continue
-    else {
+    else if (!isCopied(line) && !(ITEM.test(line) && isListing)) {
       isListing = /:\s*$/.test(line) || (isListing && line.trim() === '')
-      kept.push(line.replace(ITEM, ''))
+      kept = line.replace(ITEM, '')
     }
+    yield kept
   }
-  return kept
 }
+
+/** Whether the line is code, a quoted line, or a line copied from a conversation. */
+const isCopied = (line: string) => /^\s*(?:>|\[)/.test(line) || CODE.test(line) || COPIED.test(line)
 
 /**
  * Removes the quotation marks of short quotations, which are usually titles. Replaces longer quotations, and those in
@@ -171,24 +172,31 @@ function sentences(line: string): string[] {
 }
 
 /**
- * Returns the clauses of a turn in order. Drops a sentence that asks to remember something, unless `isPerson` and the
- * sentence is neither advice, a reminder ("remember to …") nor an instruction.
+ * Yields the clauses of a turn in order, and null for each line without clauses, so that the caller can pause between
+ * lines. Drops a sentence that asks to remember something, unless `isPerson` and the sentence is neither advice, a
+ * reminder ("remember to …") nor an instruction.
  */
-export function clausesOf(text: string, isPerson: boolean): Clause[] {
-  const clauses: Clause[] = []
+export function* clausesOf(text: string, isPerson: boolean): Generator<Clause | null, void> {
   for (const line of prose(text.slice(0, READ_UNITS))) {
-    let isGreeting = false
-    for (const sentence of sentences(withoutQuotes(line).replace(/[*_~]+/g, ''))) {
-      isGreeting ||= GREETING.test(sentence)
-      if (sentence.length > SENTENCE_UNITS || sentence.includes('?') || UNSURE.test(sentence)) continue
-      const remembered = sentence.replace(REMEMBER, '')
-      const isAdvice = ADVICE.test(sentence) || /^to /i.test(remembered)
-      const isToRemember = isPerson && remembered !== sentence && !isAdvice && !COMMAND.test(remembered)
-      if (remembered !== sentence && !isToRemember) continue
-      for (const part of remembered.replace(/[.!…,\s]+$/, '').split(JOINTS)) {
-        const bare = expanded(part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim())
-        if (bare && !MAYBE.test(bare)) clauses.push({ text: bare, isGreeting, isToRemember })
-      }
+    const clauses = line === null ? [] : clausesOfLine(line, isPerson)
+    if (clauses.length === 0) yield null
+    else yield* clauses
+  }
+}
+
+function clausesOfLine(line: string, isPerson: boolean): Clause[] {
+  const clauses: Clause[] = []
+  let isGreeting = false
+  for (const sentence of sentences(withoutQuotes(line).replace(/[*_~]+/g, ''))) {
+    isGreeting ||= GREETING.test(sentence)
+    if (sentence.length > SENTENCE_UNITS || sentence.includes('?') || UNSURE.test(sentence)) continue
+    const remembered = sentence.replace(REMEMBER, '')
+    const isAdvice = ADVICE.test(sentence) || /^to /i.test(remembered)
+    const isToRemember = isPerson && remembered !== sentence && !isAdvice && !COMMAND.test(remembered)
+    if (remembered !== sentence && !isToRemember) continue
+    for (const part of remembered.replace(/[.!…,\s]+$/, '').split(JOINTS)) {
+      const bare = expanded(part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim())
+      if (bare && !MAYBE.test(bare)) clauses.push({ text: bare, isGreeting, isToRemember })
     }
   }
   return clauses

@@ -2,7 +2,13 @@
 // fact. The facts of a turn depend only on the turn and on the names of people, not on the texts of other turns.
 
 import { closedProvider } from '../ports/call-failed.ts'
-import { keepValidFacts, type ExtractedFact, type FactExtractor, type ExtractorTurn } from '../ports/fact-extractor.ts'
+import {
+  keepValidFacts,
+  MAX_FACTS_PER_TURN,
+  type ExtractedFact,
+  type FactExtractor,
+  type ExtractorTurn,
+} from '../ports/fact-extractor.ts'
 import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
@@ -74,14 +80,20 @@ export function createRulesExtractor(): FactExtractor {
       const facts: ExtractedFact[] = []
       const yieldIfDue = createYield()
       for (const turn of turns) {
-        await yieldIfDue()
-        signal?.throwIfAborted()
-        if (closed) throw closedProvider('extractor', NAME)
-        facts.push(...factsOf(turn, names))
+        let ofTurn: ExtractedFact[] = []
+        // A turn may have thousands of clauses, so the loop yields between them.
+        for (const ofClause of factsOf(turn, names)) {
+          if (ofClause.length > 0) ofTurn = keepValidFacts([...ofTurn, ...ofClause], [turn])
+          if (ofTurn.length >= MAX_FACTS_PER_TURN) break
+          await yieldIfDue()
+          signal?.throwIfAborted()
+          if (closed) throw closedProvider('extractor', NAME)
+        }
+        facts.push(...ofTurn)
       }
       signal?.throwIfAborted()
       if (closed) throw closedProvider('extractor', NAME)
-      return { facts: keepValidFacts(facts, turns) }
+      return { facts }
     },
     async close() {
       closed = true
@@ -89,42 +101,46 @@ export function createRulesExtractor(): FactExtractor {
   }
 }
 
-/** Extracts the facts of a turn. A tool's turn has none, because its text is data and not an assertion. */
-function factsOf(turn: ExtractorTurn, names: readonly string[]): ExtractedFact[] {
-  const speaker = turn.displayName.trim() || turn.actor
-  if (turn.kind === 'TOOL') return []
-  const facts: ExtractedFact[] = []
+/** Yields the facts of each clause of a turn. A tool's turn has none, because its text is data and not an assertion. */
+function* factsOf(turn: ExtractorTurn, names: readonly string[]): Generator<ExtractedFact[], void> {
+  if (turn.kind === 'TOOL') return
   for (const clause of clausesOf(turn.text, turn.kind === 'HUMAN')) {
-    const { subject, text } = inFirstPerson(clause.text, speaker, names)
-    const certainty = subject === speaker ? 1 : OTHER_SUBJECT
-    let statements = statementsOf({ ...clause, text }, subject, turn.at)
-    const relative = statements.length === 0 && subject === speaker ? ofRelative(text, speaker) : null
-    if (relative) {
-      const relativeStatements = statementsOf({ ...clause, text: relative.text }, relative.subject, turn.at).filter(
-        ({ object }) => object !== null,
-      )
-      facts.push(
-        ...relativeStatements.map(({ predicate, object, confidence }) => ({
-          subject: relative.subject,
-          turnId: turn.id,
-          predicate,
-          object: object!,
-          confidence: Math.round(confidence * 90) / 100,
-        })),
-      )
-    }
-    if (subject === speaker) statements = [...statements, ...relatives(clause.text, names)]
-    if (statements.length === 0 && clause.isToRemember) statements = toRemember(clause.text, speaker)
-    for (const { predicate, object, confidence } of statements) {
-      if (object === null) continue
-      facts.push({
-        subject,
-        predicate,
-        object: object.replace(/\s+/g, ' ').trim(),
-        confidence: Math.round(confidence * certainty * 100) / 100,
+    yield clause === null ? [] : factsOfClause(clause, turn, names)
+  }
+}
+
+function factsOfClause(clause: Clause, turn: ExtractorTurn, names: readonly string[]): ExtractedFact[] {
+  const speaker = turn.displayName.trim() || turn.actor
+  const facts: ExtractedFact[] = []
+  const { subject, text } = inFirstPerson(clause.text, speaker, names)
+  const certainty = subject === speaker ? 1 : OTHER_SUBJECT
+  let statements = statementsOf({ ...clause, text }, subject, turn.at)
+  const relative = statements.length === 0 && subject === speaker ? ofRelative(text, speaker) : null
+  if (relative) {
+    const relativeStatements = statementsOf({ ...clause, text: relative.text }, relative.subject, turn.at).filter(
+      ({ object }) => object !== null,
+    )
+    facts.push(
+      ...relativeStatements.map(({ predicate, object, confidence }) => ({
+        subject: relative.subject,
         turnId: turn.id,
-      })
-    }
+        predicate,
+        object: object!,
+        confidence: Math.round(confidence * 90) / 100,
+      })),
+    )
+  }
+  if (subject === speaker) statements = [...statements, ...relatives(clause.text, names)]
+  if (statements.length === 0 && clause.isToRemember) statements = toRemember(clause.text, speaker)
+  for (const { predicate, object, confidence } of statements) {
+    if (object === null) continue
+    facts.push({
+      subject,
+      predicate,
+      object: object.replace(/\s+/g, ' ').trim(),
+      confidence: Math.round(confidence * certainty * 100) / 100,
+      turnId: turn.id,
+    })
   }
   return facts
 }

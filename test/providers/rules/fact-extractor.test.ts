@@ -139,4 +139,17 @@ describe('a turn of 256 KiB', () => {
     },
     20_000,
   )
+
+  it('of many lines is read in several iterations of the event loop', async () => {
+    let iterations = 0
+    let isDone = false
+    const count = () => {
+      iterations += 1
+      if (!isDone) setImmediate(count)
+    }
+    setImmediate(count)
+    await extractor.extract([turn('no fact\n'.repeat(32_768)), BOB])
+    isDone = true
+    expect(iterations).toBeGreaterThan(2)
+  })
 })
