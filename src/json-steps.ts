@@ -12,7 +12,7 @@ const STEP_UNITS = 64 * 1024
 const LEAF_UNITS = 8
 
 /** Returns the approximate size of the value, in UTF-16 units; counting stops above `max`. */
-function unitsOf(value: unknown, max: number): number {
+export function unitsOf(value: unknown, max: number): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return LEAF_UNITS
   let units = 2

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
+import { createYield } from '../yield.ts'
 import { kindOf, type Kind } from './id.ts'
 
 /** Returns why Postgres cannot store the text (U+0000, or half of a surrogate pair); null if it can. */
@@ -136,5 +137,26 @@ export const share = z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1'
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  throw new InvalidInput(result.error.issues.map(({ path, message }) => ({ path: path.map(String), message })))
+  throw new InvalidInput(issuesOf(result.error))
+}
+
+const issuesOf = ({ issues }: z.ZodError, ...prefix: readonly string[]) =>
+  issues.map(({ path, message }) => ({ path: [...prefix, ...path.map(String)], message }))
+
+/**
+ * Returns the parsed items of the list `name` of an input. Yields to the event loop between items.
+ * @throws InvalidInput with one issue for each problem of any item
+ */
+export async function parseItems<T>(schema: z.ZodType<T>, items: readonly unknown[], name: string): Promise<T[]> {
+  const parsed: T[] = []
+  const issues: ReturnType<typeof issuesOf> = []
+  const yieldIfDue = createYield()
+  for (const [index, item] of items.entries()) {
+    const result = schema.safeParse(item)
+    if (result.success) parsed.push(result.data)
+    else issues.push(...issuesOf(result.error, name, String(index)))
+    await yieldIfDue()
+  }
+  if (issues.length > 0) throw new InvalidInput(issues)
+  return parsed
 }

@@ -3,6 +3,7 @@
 
 import { counters } from '../counters.ts'
 import { redact, type CustomDetector } from '../text/redact.ts'
+import { createYield } from '../yield.ts'
 import { auditRecord } from './audit/line.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { Viewer } from './view.ts'
@@ -130,10 +131,28 @@ export async function redactInput<T extends object>(
   verb: string,
   input: T,
 ): Promise<T> {
-  if ((await deps.redaction.of(viewer.tenant)) !== 'turns') return input
-  const removed: Removed = {}
-  const redacted = redactValue(input, '', false, deps.detectors, removed) as T
   const { conversationId, turnId } = input as { conversationId?: string; turnId?: string }
-  noteRemoved(deps, viewer, verb, [turnId ?? conversationId ?? []].flat(), removed)
+  return (await redactItems(deps, viewer, { verb, resource: turnId ?? conversationId }, [input]))[0]!
+}
+
+/**
+ * Like redactInput, for the items of a list. Yields to the event loop between items.
+ * @param call the verb, and the id of the object that the verb changes; undefined for none
+ */
+export async function redactItems<T extends object>(
+  deps: RedactionDeps,
+  viewer: Viewer,
+  { verb, resource }: { verb: string; resource: string | undefined },
+  items: readonly T[],
+): Promise<readonly T[]> {
+  if ((await deps.redaction.of(viewer.tenant)) !== 'turns') return items
+  const removed: Removed = {}
+  const redacted: T[] = []
+  const yieldIfDue = createYield()
+  for (const item of items) {
+    redacted.push(redactValue(item, '', false, deps.detectors, removed) as T)
+    await yieldIfDue()
+  }
+  noteRemoved(deps, viewer, verb, resource === undefined ? [] : [resource], removed)
   return redacted
 }

@@ -8,8 +8,8 @@ import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
 import { authorize, requirePermits, trusted } from '../authorize.ts'
-import { between, count, id, parse, storable } from '../input.ts'
-import { redactInput } from '../redaction.ts'
+import { between, count, id, parse, parseItems, storable } from '../input.ts'
+import { redactInput, redactItems } from '../redaction.ts'
 import { holdText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
@@ -163,8 +163,8 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
       `has ${turns.length} turns; at most ${deps.limits.batchTurns} can be appended at once`,
     )
   }
-  const given = parse(z.object({ turns: z.array(turnInput) }), { turns })
-  const parsed = (await redactInput(deps, viewer, 'appendTurns', { conversationId, ...given })).turns
+  const given = await parseItems(turnInput, turns, 'turns')
+  const parsed = await redactItems(deps, viewer, { verb: 'appendTurns', resource: conversationId }, given)
   await requirePermitsOfTurns(deps, viewer, 'appendTurns', conversationId, parsed)
   const rows: AppendedTurn[] = []
   const refs: GivenTurn[] = []

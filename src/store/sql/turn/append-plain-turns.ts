@@ -4,7 +4,7 @@
 import { runSteps, runStepsYielding } from '../../../yield.ts'
 import { binaryIntegers, binaryTexts } from '../../binary-array.ts'
 import type { Pool } from '../../tenant-pool.ts'
-import type { AppendCall, AppendedTurn, AppendRow } from './append-turns.ts'
+import { isLarge, type AppendCall, type AppendedTurn, type AppendRow } from './append-turns.ts'
 
 const isPlainTurn = ({ status, audience, replyToId, calls, results, claimHash, terms }: AppendedTurn): boolean =>
   status === 'COMMITTED'
@@ -66,15 +66,6 @@ const texts = (values: readonly (string | null)[]): string =>
 /** Returns the array, or null if all its elements are null. */
 const textsUnlessNull = (values: readonly (string | null)[]): string | null =>
   values.some((value) => value !== null) ? texts(values) : null
-
-/** Minimum number of UTF-16 units of text for which the long parameters are encoded in steps. */
-const LARGE_UNITS = 128 * 1024
-
-function isLarge(calls: readonly AppendCall[]): boolean {
-  let units = 0
-  for (const { turns } of calls) for (const { text } of turns) units += text.length
-  return units > LARGE_UNITS
-}
 
 /** Returns `restOf` of all turns, encoded in steps; null if all are null. */
 function* encodeRest(turns: readonly AppendedTurn[]): Generator<void, Buffer | null> {
@@ -149,7 +140,7 @@ type PlainRow = { id: string; seq: number; stopped: boolean; createdAt: Date; me
  * Runs plain calls of one tenant, and returns the outcomes of those that were written, unordered. A call has no row,
  * and must be run by append_turns, if its conversation is locked or unknown, one of its authors is not a present
  * participant of the kind of its credential, or one of its clientIds has been used.
- * @param inSteps whether the parameters are encoded in steps, by default if the texts are long
+ * @param inSteps whether the parameters are encoded in steps, by default if the turns are large
  */
 export async function appendPlainTurns(
   pool: Pool,

@@ -5,7 +5,7 @@
 import type { Pool } from '../../tenant-pool.ts'
 import type { ApprovalState, ParticipantKind } from '../../generated/enums.ts'
 import type { ClaimState } from '../claim/claim-columns.ts'
-import { stringifyInSteps } from '../../../json-steps.ts'
+import { stringifyInSteps, unitsOf } from '../../../json-steps.ts'
 
 /** A turn in the input of append_turns, with the field names of the JSON record. */
 export type AppendedTurn = {
@@ -163,18 +163,29 @@ export type AppendRow = {
   mentions: string[] | null
 }
 
-/** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
+/** Number of UTF-16 units of turns above which the parameters of a statement are encoded in steps. */
 const LARGE_UNITS = 128 * 1024
+
+/** Whether the texts and JSON values of the turns have more than about LARGE_UNITS. */
+export function isLarge(calls: readonly AppendCall[]): boolean {
+  let units = 0
+  for (const { turns } of calls) {
+    for (const { text, parts, metadata, sources } of turns) {
+      units += text.length
+      for (const json of [parts, metadata, sources]) {
+        if (json != null && units <= LARGE_UNITS) units += unitsOf(json, LARGE_UNITS - units)
+      }
+      if (units > LARGE_UNITS) return true
+    }
+  }
+  return false
+}
+
 /** The version byte at the beginning of a jsonb value in binary format, in which pg sends a Buffer. */
 const JSONB_VERSION = Buffer.from([1])
 
-async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
-  let units = 0
-  for (const { turns } of calls) for (const { text } of turns) units += text.length
-  return units < LARGE_UNITS
-    ? JSON.stringify(calls)
-    : Buffer.concat([JSONB_VERSION, ...(await stringifyInSteps(calls))])
-}
+const toJsonb = async (calls: readonly AppendCall[]): Promise<string | Buffer> =>
+  isLarge(calls) ? Buffer.concat([JSONB_VERSION, ...(await stringifyInSteps(calls))]) : JSON.stringify(calls)
 
 /**
  * Runs the calls and returns their outcomes, unordered. A call for an unknown conversation, or for a MEMBERS
