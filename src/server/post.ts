@@ -14,11 +14,12 @@ import type { Identity } from './auth/authenticator.ts'
 import type { TenantGates } from '../domain/tenant-gate.ts'
 import { ServerBusy } from '../errors.ts'
 import type { RequestContext } from '../graphql/request.ts'
-import { stringifyInSteps } from '../json-steps.ts'
+import { parseInSteps, stringifyInSteps } from '../json-steps.ts'
 import { stringify } from '../json-text.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import type { WithResult, KnownDocuments } from './known-documents.ts'
 import { LARGE_ANSWER_BYTES } from './large-answers.ts'
+import type { WithBody } from './parsed-body.ts'
 import { refuse } from './refuse.ts'
 import type { EventStreams } from './event-stream.ts'
 import { asksForStream } from './media-types.ts'
@@ -45,10 +46,13 @@ function mediaTypeOf({ url, headers }: IncomingMessage): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns a function that executes the request; null if yoga must handle it. @throws SyntaxError for invalid JSON */
-function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response: ServerResponse, body: string) {
-  const params: unknown = JSON.parse(body)
-  if (!isObject(params)) return null
+/** Returns a function that executes the request; null if yoga must handle it. */
+function prepare(
+  { yoga, documents }: Pick<PostServices, 'yoga' | 'documents'>,
+  viewer: Viewer,
+  response: ServerResponse,
+  params: Record<string, unknown>,
+) {
   for (const name in params) if (!PARAMETERS.has(name)) return null
   const { query, variables, operationName, extensions } = params
   if (typeof query !== 'string' || (operationName != null && typeof operationName !== 'string')) return null
@@ -154,20 +158,22 @@ export function answerPost(
   let body: Buffer = Buffer.alloc(0)
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
-  const passToYoga = async (context: WithResult) =>
+  const passToYoga = async (context: WithResult & WithBody) =>
     void (await yoga(Object.assign(request, { body: Readable.from([body]) }), response, { viewer, ...context }))
 
   const answer = async (): Promise<void> => {
     if (response.destroyed) return
     if (mayStream && (await streams.answer(identity, request, response, body, leave))) return
     if (!type) return passToYoga({})
-    let execute: ReturnType<typeof prepare> = null
+    let parsedBody: unknown
     try {
-      execute = prepare(yoga, documents, viewer, response, String(body))
+      parsedBody = await (length < BATCH_BODY_BYTES ? JSON.parse(String(body)) : parseInSteps(String(body)))
     } catch {
       // The JSON is invalid: yoga reports the error.
     }
-    if (!execute) return passToYoga({})
+    if (!isObject(parsedBody)) return passToYoga({})
+    const execute = prepare({ yoga, documents }, viewer, response, parsedBody)
+    if (!execute) return passToYoga({ parsedBody })
     let result: ExecutionResult
     let bytes = 0
     isExecuting = true

@@ -8,6 +8,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { toGraphQLError } from '../graphql/errors.ts'
+import { useCoercionInSteps } from '../graphql/coerce-in-steps.ts'
 import { checkExecutor } from '../graphql/limits/executor-check.ts'
 import { useLimits } from '../graphql/limits/plugin.ts'
 import { useNestedRefusals } from '../graphql/nested-refusals.ts'
@@ -18,6 +19,7 @@ import { schema } from '../graphql/schema.ts'
 import { useView } from '../graphql/view/plugin.ts'
 import { useBatchBodies } from './batch-body.ts'
 import { useFailures, withCode } from './failures.ts'
+import { useParsedBody, type WithBody } from './parsed-body.ts'
 import { useDocumentCounts, useMeasures } from './measure.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 import { useLargeAnswers } from './large-answers.ts'
@@ -30,7 +32,9 @@ import { holdAnswerOf } from './unread-data.ts'
 export type Connected = { holder: PresenceHolder; isGone(): boolean; holdAnswer(answer: HeldAnswer): void }
 
 /** The context of any operation. http.ts and ws.ts determine the viewer. */
-type ServerContext = { viewer: Viewer; req?: IncomingMessage; res?: ServerResponse } & Partial<Connected> & WithResult
+type ServerContext = { viewer: Viewer; req?: IncomingMessage; res?: ServerResponse } & Partial<Connected>
+  & WithResult
+  & WithBody
 
 /** Returns a function that logs an unexpected error and hides it from clients; expected errors keep their code. */
 export const maskWith =
@@ -80,8 +84,10 @@ export function createYogaServer(
       useMeasures(),
       useFailures(),
       useKnownDocuments(documents),
+      useParsedBody(),
       ...(config.queryPlans ? [usePlans(deps.log)] : []),
       useBatchBodies(config.limits.bodyBytes),
+      useCoercionInSteps(),
       useLimits(deps, config.operationLimits),
       useView(),
       useNestedRefusals(),

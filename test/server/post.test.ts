@@ -42,6 +42,8 @@ const viewerOf = ({ headers }: IncomingMessage) => ({
 })
 const typed = (value: string): PostRequest => ({ headers: { 'content-type': value }, body: viewer })
 
+const LARGE = 'large '.repeat(200_000)
+
 describe.each([embedded])('the fast path for POST', (backend) => {
   const world = useWorld(backend)
   const ports = { fast: 0, yoga: 0 }
@@ -156,6 +158,13 @@ describe.each([embedded])('the fast path for POST', (backend) => {
 
   test.each<[string, PostRequest]>([
     ['broken JSON', { raw: '{"query": ' }],
+    ['broken JSON of more than 1 MiB', { raw: `{"query": "${LARGE}"` }],
+    ['a query of more than 1 MiB, which is rejected', { body: { query: VIEWER, variables: { unused: LARGE } } }],
+    ['a body of more than 1 MiB with an unknown member', { body: { query: VIEWER, unknown: LARGE } }],
+    [
+      'a body of more than 1 MiB from an allowed origin',
+      { headers: { origin: 'https://app.example' }, body: { query: VIEWER, variables: { unused: LARGE } } },
+    ],
     ['a byte order mark', { raw: `\uFEFF${JSON.stringify(viewer)}` }],
     ['no body', { raw: '' }],
     ['null', { raw: 'null' }],
