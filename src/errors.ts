@@ -75,17 +75,22 @@ export class LimitReached extends DomainError {
   }
 }
 
-/** The tokens of the current day are used up. Nothing was written. */
+/** The tokens of the current day are used up, or calls in progress have reserved the rest. Nothing was written. */
 export class QuotaExceeded extends DomainError {
   readonly code = 'QUOTA_EXCEEDED'
   readonly limit: number
   readonly used: number
   readonly resetsAt: Date
   /** @param subject the participant or the tenant, at the beginning of the message */
-  constructor(subject: string, { limit, used }: { limit: number; used: number }, resetsAt: Date) {
+  constructor(
+    subject: string,
+    { limit, used, reserved }: { limit: number; used: number; reserved: number },
+    resetsAt: Date,
+  ) {
     super(
-      `${subject} has used ${used} of today's ${limit} tokens. `
-        + `Wait until ${resetsAt.toISOString()}, or raise tokensPerDay.`,
+      `${subject} has used ${used} of today's ${limit} tokens${
+        used < limit ? `, and its calls in progress have reserved ${reserved}` : ''
+      }. Wait until ${used < limit ? 'they have ended' : resetsAt.toISOString()}, or raise tokensPerDay.`,
     )
     this.limit = limit
     this.used = used

@@ -80,7 +80,7 @@ describe('docs/concepts.md', () => {
       new errors.NotAllowed('x'),
       new errors.Conflict('x'),
       new errors.LimitReached('x', 1),
-      new errors.QuotaExceeded('x', { limit: 1, used: 2 }, new Date()),
+      new errors.QuotaExceeded('x', { limit: 1, used: 2, reserved: 0 }, new Date()),
       new errors.StreamClosed('x', 'y'),
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),

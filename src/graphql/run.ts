@@ -44,7 +44,9 @@ const ERRORS: Record<RunErrorCode, { description: string }> = {
   },
   TOO_MANY_ROUNDS: { description: 'The model has not answered after `maxRounds` calls of the provider.' },
   TIME_LIMIT: { description: 'The run took longer than the time limit of the server.' },
-  QUOTA_EXCEEDED: { description: 'The tokens of the day were used up between two calls.' },
+  QUOTA_EXCEEDED: {
+    description: 'The tokens of the day were used up before a call, or calls in progress had reserved the rest.',
+  },
   BUDGET_TOO_SMALL: { description: 'The instructions and the newest turn do not fit into the token budget.' },
   AGENT_LEFT: { description: 'The agent cannot write to the conversation any more.' },
   NOT_ALLOWED: { description: 'The API key that started the run was revoked, or no longer permits what the run does.' },

@@ -21,7 +21,7 @@ import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { runLeaseSeconds } from './lease.ts'
 import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
 import { composePrompt } from './prompt.ts'
-import { requireQuota } from './quota.ts'
+import { requireQuota, reserveQuota } from './quota.ts'
 import { withoutPrivate } from './readers.ts'
 import { MAX_CALLS, type OfferedTool } from './tools.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
@@ -160,6 +160,9 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   if (!provider) throw new RunFailure('PROVIDER_FAILED', `The server no longer has the provider ${run.provider}.`)
   const prompt = await promptOf(deps, held)
   signal.throwIfAborted()
+  // The turn is opened afterwards, so that an agent that waits for tokens does not seem to write.
+  const maxTokens = held.options.maxTokens ?? null
+  await reserveQuota(deps, run, { promptTokens: prompt.tokens, maxTokens }, signal)
   const { turn, writerToken, round } = await openReply(deps, held, prompt.tokens)
   const agent = agentOf(run)
   const failing = new AbortController()

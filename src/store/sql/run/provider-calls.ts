@@ -48,12 +48,12 @@ export async function beginCall(
 
 /**
  * Adds the tokens of the calls that the CTE `ended` returns to the sums of the run, of the participant and of the tenant
- * for the day (UTC).
+ * for the day (UTC), and releases the tokens that the run has reserved for the call.
  */
 const ADD_TOKENS = `
   used AS (
     UPDATE run r SET prompt_tokens = r.prompt_tokens + e.prompt, completion_tokens = r.completion_tokens + e.completion,
-                     version = version + 1
+                     reserved_tokens = NULL, version = version + 1
     FROM (SELECT run_id, sum(prompt_tokens) AS prompt, sum(completion_tokens) AS completion FROM ended GROUP BY 1) e
     WHERE r.id = e.run_id RETURNING r.id, r.tenant, r.conversation_id, r.actor, e.prompt, e.completion),
   of_participant AS (

@@ -1,4 +1,5 @@
-// Reads the tokens that runs have used: today's for quotas, and the sums over the runs that a viewer sees.
+// Reads the tokens that runs have used: today's for quotas, and the sums over the runs that a viewer sees. Reserves tokens
+// for calls in progress.
 
 import type { Db } from '../../db.ts'
 import type { Pool } from '../../tenant-pool.ts'
@@ -6,18 +7,15 @@ import type { Viewer } from '../../viewer.ts'
 import { among, howMany, views } from '../visible.ts'
 import { runVisible } from './run-columns.ts'
 
-export type Quota = { limit: number | null; used: number }
+/** `limit` is null for no quota. `reserved` excludes the tokens that the run itself has reserved. */
+export type Quota = { limit: number | null; used: number; reserved: number }
+type Quotas = { participant: Quota; tenant: Quota; resetsAt: Date }
 
 /**
- * Today's (UTC) tokens and their limits: of the participant in the conversation, and of the tenant. `resetsAt` is the
- * next midnight (UTC).
+ * Today's (UTC) used tokens and their limits: of the participant in the conversation, and of the tenant. `resetsAt` is
+ * the next midnight (UTC). Reserved tokens are not read.
  */
-export async function readQuotas(
-  pool: Pool,
-  tenant: string,
-  conversationId: string,
-  actor: string,
-): Promise<{ participant: Quota; tenant: Quota; resetsAt: Date }> {
+export async function readQuotas(pool: Pool, tenant: string, conversationId: string, actor: string): Promise<Quotas> {
   type Row = {
     participantLimit: number | null
     participantUsed: number
@@ -40,10 +38,49 @@ export async function readQuotas(
   })
   const { participantLimit, participantUsed, tenantLimit, tenantUsed, resetsAt } = rows[0]!
   return {
-    participant: { limit: participantLimit, used: participantUsed },
-    tenant: { limit: tenantLimit, used: tenantUsed },
+    participant: { limit: participantLimit, used: participantUsed, reserved: 0 },
+    tenant: { limit: tenantLimit, used: tenantUsed, reserved: 0 },
     resetsAt,
   }
+}
+
+/**
+ * Reserves tokens for the next call of the run, if the quotas allow the call to begin (prisma/functions/reserve_tokens.sql).
+ * Returns whether it may begin, and the quotas; null if the process no longer has the lease of the run.
+ */
+export async function reserveTokens(
+  pool: Pool,
+  { tenant, runId, holder, leaseMs }: { tenant: string; runId: string; holder: string; leaseMs: number },
+  tokens: number,
+): Promise<(Quotas & { begins: boolean }) | null> {
+  type Row = {
+    begins: boolean
+    participantLimit: number | null
+    participantUsed: number
+    participantReserved: number
+    tenantLimit: number | null
+    tenantUsed: number
+    tenantReserved: number
+    resetsAt: Date
+  }
+  const { rows } = await pool.query<Row>({
+    scope: tenant,
+    name: 'reserve-tokens',
+    text: `SELECT begins, participant_limit AS "participantLimit", participant_used AS "participantUsed",
+                  participant_reserved AS "participantReserved", tenant_limit AS "tenantLimit", tenant_used AS "tenantUsed",
+                  tenant_reserved AS "tenantReserved", resets_at AS "resetsAt"
+           FROM reserve_tokens($1, $2, $3::integer, $4::integer)`,
+    values: [runId, holder, tokens, leaseMs],
+  })
+  const [row] = rows
+  return row
+    ? {
+        begins: row.begins,
+        participant: { limit: row.participantLimit, used: row.participantUsed, reserved: row.participantReserved },
+        tenant: { limit: row.tenantLimit, used: row.tenantUsed, reserved: row.tenantReserved },
+        resetsAt: row.resetsAt,
+      }
+    : null
 }
 
 export type TokenSum = { conversationId: string; actor: string; prompt: number; completion: number }

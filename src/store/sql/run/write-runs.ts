@@ -114,7 +114,10 @@ export type RunChange = {
   error: { code: string; message: string } | null
 }
 
-/** Changes the state of a run that the transaction has locked. Its end deletes the options and the credential. */
+/**
+ * Changes the state of a run that the transaction has locked. Its end deletes the options and the credential. Reserved
+ * tokens are released, except those of a call in progress, whose end releases them.
+ */
 export async function writeRunState(
   tx: Tx,
   id: string,
@@ -125,6 +128,8 @@ export async function writeRunState(
     UPDATE run
     SET state = ${state}::run_state, holder = ${holder}::text, version = version + 1,
         lease_until = now() + make_interval(secs => ${leaseMs}::double precision / 1000),
+        reserved_tokens = CASE WHEN EXISTS (SELECT FROM provider_call c WHERE c.run_id = run.id AND c.ended_at IS NULL)
+                               THEN reserved_tokens END,
         ended_at = CASE WHEN ${hasEnded}::boolean THEN now() END,
         options = CASE WHEN ${hasEnded}::boolean THEN '{}' ELSE options END,
         credential = CASE WHEN ${hasEnded}::boolean THEN NULL ELSE credential END,
