@@ -12,7 +12,7 @@ import type { RunDeps } from './deps.ts'
 import { RunLost } from './failure.ts'
 
 /** Number of tokens that a call without `maxTokens` reserves for its reply. */
-export const RESERVED_REPLY_TOKENS = 4096
+const RESERVED_REPLY_TOKENS = 4096
 /** Interval at which a call tries again to reserve its tokens, ms. */
 const RETRY_MS = 250
 /** The largest integer of Postgres. */
