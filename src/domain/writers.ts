@@ -23,7 +23,7 @@ export type Writers = {
 
 export function createWriters(deps: PresenceDeps & { db: Db }): Writers {
   const { db, presence, presenceTtlMs } = deps
-  const ttl = Math.min(RENEW_MS, presenceTtlMs / 3)
+  const ttl = Math.min(RENEW_MS, Math.floor(presenceTtlMs / 3))
   const renewed = new LRUCache<string, true>({ max: MAX_WRITERS, ttl })
 
   /** Calls `renew` unless it was called with this key within `ttl`. */
