@@ -9,7 +9,7 @@ import { startWorker, type Worker } from '../bench/process.ts'
 import { ALLOWED_MB, check, newConversation, sleep, errorOf, type Attack } from './attack.ts'
 import { maximumMutations, maximumQueries, prepareMaximums, type Maximum } from './maximums.ts'
 import type { LoadQuestion, LoadReply } from './load.ts'
-import type { NeighbourQuestion } from './neighbour.ts'
+import type { NeighbourQuestion } from '../attacks/neighbour.ts'
 import type { WorkerPost } from './post.ts'
 import type { Target } from './target.ts'
 
@@ -32,9 +32,9 @@ const BESIDE_MS = 2_000
 type Workers = { neighbour: Worker<NeighbourQuestion, number[]>; load: Worker<LoadQuestion, LoadReply> }
 
 async function startWorkers({ port }: Target): Promise<Workers> {
-  const neighbour = startWorker<NeighbourQuestion, number[]>('./neighbour.ts')
+  const neighbour = startWorker<NeighbourQuestion, number[]>('../attacks/neighbour.ts')
   await neighbour.ask({ kind: 'create', port })
-  return { neighbour, load: startWorker<LoadQuestion, LoadReply>('./load.ts') }
+  return { neighbour, load: startWorker<LoadQuestion, LoadReply>('../attacks/load.ts') }
 }
 
 type Row = {
