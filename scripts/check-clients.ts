@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { mkdir, rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { createServerProcess, type Server } from '../test/scenario/processes.ts'
+import { createServerProcess, type Server } from '../test/system/processes.ts'
 import { backends, newDataDir } from '../test/support/backend.ts'
 import { killUnderClients } from './client-kills.ts'
 

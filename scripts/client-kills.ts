@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createServerProcess, type Server } from '../test/scenario/processes.ts'
+import { createServerProcess, type Server } from '../test/system/processes.ts'
 import { newDataDir, type Backend } from '../test/support/backend.ts'
 
 const CLIENTS = [

@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 
 /** The schema of the last release, written by `npm run schema -- --release`. */
-export const CONTRACT = new URL('../test/scripts/contract.graphql', import.meta.url)
+export const CONTRACT = new URL('./contract.graphql', import.meta.url)
 
 /**
  * Prints the schema. Adds the definition of the directive `@oneOf`, which printSchema omits: some generators of clients
@@ -39,7 +39,7 @@ export const printRelease = ({ version, schema }: Contract): string =>
 export function readRelease(text: string): Contract {
   const version = HEADER.exec(text)?.[1]
   if (version === undefined)
-    throw new Error('test/scripts/contract.graphql does not begin with its version. Restore it from the last release.')
+    throw new Error('scripts/contract.graphql does not begin with its version. Restore it from the last release.')
   return { version, schema: buildSchema(text) }
 }
 

@@ -9,18 +9,18 @@ import { PATIENCE_MS } from './support/patience.ts'
 
 /** Files that are skipped without services or without LONG=1. A skipped file needs no process of its own. */
 const WITH_SERVICES = [
-  'test/bus/redis*.test.ts',
-  'test/package.test.ts',
-  'test/scenario/{attacks,automatic,check-faults,faults}.test.ts',
-  'test/store/migrate.{calls,imports}.test.ts',
+  'test/system/bus/redis*.test.ts',
+  'test/system/package.test.ts',
+  'test/system/{attacks,automatic,check-faults,faults}.test.ts',
+  'test/system/store/migrate.{calls,imports}.test.ts',
 ]
 const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
 
 const OWN_PROCESS = [
-  'test/counters.test.ts',
-  'test/providers/openai/embedder.test.ts',
-  'test/providers/registry.test.ts',
-  'test/store/{data-dir,db,embedded,migrate}.test.ts',
+  'test/unit/counters.test.ts',
+  'test/backend/providers/openai/embedder.test.ts',
+  'test/backend/providers/registry.test.ts',
+  'test/system/store/{data-dir,db,embedded,migrate}.test.ts',
   ...(isLong || TEST_DATABASE_URL || TEST_REDIS_URL ? WITH_SERVICES : []),
 ]
 

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Random } from '../attacks/random.ts'
-import { signal, startServices } from '../../test/scenario/processes.ts'
+import { signal, startServices } from '../../test/system/processes.ts'
 import { PAIR, type Cluster, type Member, type Services } from './cluster.ts'
 
 export type Fault = {

@@ -37,7 +37,7 @@ export type RedactionDeps = {
 export type Removed = Record<string, number>
 
 /**
- * The names of input fields whose text is redacted. test/domain/redaction.inputs.test.ts lists all other fields with
+ * The names of input fields whose text is redacted. test/unit/domain/redaction.inputs.test.ts lists all other fields with
  * text, each with the reason: identifiers and URLs would be useless if they were changed.
  */
 const TEXTS: ReadonlySet<string> = new Set([

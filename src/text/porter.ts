@@ -1,5 +1,5 @@
 // The Porter stemmer: M. F. Porter, "An algorithm for suffix stripping", Program 14 (1980), with the author's two later
-// changes (bli, logi). It was compared once with the author's vocabulary and its stems (test/text/porter.test.ts).
+// changes (bli, logi). It was compared once with the author's vocabulary and its stems (test/unit/text/porter.test.ts).
 
 const C = '[^aeiou][^aeiouy]*'
 const V = '[aeiouy][aeiou]*'

@@ -1,4 +1,4 @@
-// Clients of src/client on both transports, for the suites of test/client.
+// Clients of src/client on both transports, for the suites of test/backend/client.
 
 import { WebSocket } from 'ws'
 import { connect, type Client, type ConnectOptions, type FollowedEvent } from '../../src/client/index.ts'

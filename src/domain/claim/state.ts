@@ -1,6 +1,6 @@
 // The states of a claim, as a pure state machine. A claim is the right of one process of a participant to answer a
 // turn. claim.ts applies the machine under the lock of the conversation; the SQL functions claim_fault, answer_claims
-// and close_turn implement the transitions by answers. test/domain/claim/state.test.ts covers every transition. In the
+// and close_turn implement the transitions by answers. test/unit/domain/claim/state.test.ts covers every transition. In the
 // table, "···" is a case that cannot occur; the commit and the abort are those of a streaming turn that answers.
 //
 //              renew       release      expire     answer by a turn    its commit   its abort

@@ -1,5 +1,5 @@
 // The states of a streaming turn, as a pure state machine. The SQL functions append_chunks and close_turn implement it
-// under the lock of the turn's stream; test/domain/streaming-turn/state.test.ts covers every transition.
+// under the lock of the turn's stream; test/unit/domain/streaming-turn/state.test.ts covers every transition.
 //
 //              delta            commit         abort         expire
 //   STREAMING  STREAMING        COMMITTED      ABORTED       ABORTED

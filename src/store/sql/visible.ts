@@ -1,5 +1,5 @@
 // The visibility rules in SQL. Every read on behalf of a viewer uses these fragments. domain/view.ts implements the
-// same rules in TypeScript; test/domain/view.test.ts checks that the two agree.
+// same rules in TypeScript; test/backend/domain/view.test.ts checks that the two agree.
 
 import { parameter, raw, sql, type Bound, type Sql } from './sql.ts'
 

@@ -1,0 +1,243 @@
+// Automatic jobs on real databases: each crossed threshold causes exactly one run, regardless of failures and of the
+// number of processes. Fact and profile handlers are replaced by fakes that only store progress.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createConversation } from '../../../../src/domain/conversation.ts'
+import type { Deps } from '../../../../src/domain/deps.ts'
+import type { AutomaticThresholds } from '../../../../src/domain/automatic-thresholds.ts'
+import { startJobs } from '../../../../src/domain/background/jobs.ts'
+import { appendTurn } from '../../../../src/domain/turn/append.ts'
+import type { Viewer } from '../../../../src/domain/view.ts'
+import { ProviderFailed } from '../../../../src/errors.ts'
+import { fakeDueWork, readRuns, summariesOf } from '../../../support/automatic.ts'
+import { backends } from '../../../support/backend.ts'
+import { newViewer, openSite, type Site } from '../../../support/process.ts'
+import { isLong } from '../../../support/long.ts'
+import { sql } from '../../../support/sql.ts'
+import { SYSTEM } from '../../../../src/store/scope.ts'
+
+const ALL: AutomaticThresholds = {
+  titles: false,
+  threadSummaryEvery: 10,
+  factExtractionEvery: 7,
+  userSummaryEvery: 9,
+  dedupEvery: 5,
+}
+const NONE: AutomaticThresholds = {
+  titles: false,
+  threadSummaryEvery: 0,
+  factExtractionEvery: 0,
+  userSummaryEvery: 0,
+  dedupEvery: 5,
+}
+const runsIn = (turns: number, every: number) => Math.floor(turns / every)
+
+describe.each(backends)('automatic jobs on $name', (backend) => {
+  let site: Site
+  const stops: (() => Promise<void>)[] = []
+  beforeAll(async () => void (site = await openSite(backend)))
+  afterEach(async () => void (await Promise.all(stops.splice(0).map((stop) => stop()))))
+  afterAll(() => site.close())
+
+  const process = async (automatic: AutomaticThresholds): Promise<Deps> => ({ ...(await site.start()).deps, automatic })
+  const start = async (deps: Deps, dueWork = fakeDueWork) => {
+    const stop = await startJobs(deps, dueWork)
+    stops.push(stop)
+    return stop
+  }
+  const newConversation = async (deps: Deps, viewer: Viewer, extractsFacts = true) => {
+    const {
+      conversation: { id },
+    } = await createConversation(deps, viewer, {})
+    if (extractsFacts) await deps.db.of(SYSTEM).conversation.update({ where: { id }, data: { factExtraction: true } })
+    return id
+  }
+  const append = (deps: Deps, viewer: Viewer, conversationId: string, actor: string, overrides: object = {}) =>
+    appendTurn(deps, viewer, {
+      conversationId,
+      turn: { actor, role: 'USER', content: `${actor} speaks`, ...overrides },
+    })
+
+  it.runIf(isLong)(
+    'run once per crossed threshold while four processes append and work',
+    async () => {
+      const processes: Deps[] = []
+      while (processes.length < 4) processes.push(await process(ALL))
+      const viewer = newViewer()
+      const conversationIds: string[] = []
+      for (let n = 0; n < 8; n++) conversationIds.push(await newConversation(processes[0]!, viewer))
+      await Promise.all(processes.map((deps) => start(deps)))
+      await Promise.all(
+        processes.map(async (deps, p) => {
+          for (let n = 0; n < 100; n++) {
+            // About 50 turns per conversation: 80 % by five people, all in every conversation, 20 % by an agent.
+            const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
+            await append(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
+          }
+        }),
+      )
+      const { pool } = processes[0]!
+      const turnsByUser = new Map(
+        (
+          await sql(pool).query(
+            `SELECT actor, count(*)::integer AS turns FROM turn
+       WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
+            [conversationIds],
+          )
+        ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
+      )
+      const turnsByConversation = new Map(
+        (
+          await sql(pool).query(
+            'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
+            [conversationIds],
+          )
+        ).rows.map(({ conversationId, turns }) => [conversationId as string, turns as number]),
+      )
+      expect([...turnsByUser.values(), 80].reduce((a, b) => a + b)).toBe(400)
+      const expected = {
+        conversations: Object.fromEntries(
+          [...turnsByConversation].map(([conversationId, turns]) => [
+            conversationId,
+            { summaries: summariesOf(turns, 10), extractions: runsIn(turns, 7) },
+          ]),
+        ),
+        users: Object.fromEntries(
+          [...turnsByUser].map(([user, turns]) => [
+            user,
+            { turns, profilings: runsIn(turns, 9), reconciliations: runsIn(turns, 5) },
+          ]),
+        ),
+      }
+      await vi.waitFor(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected), {
+        timeout: 60_000,
+        interval: 250,
+      })
+      // When every process checks every conversation again, nothing is due.
+      await Promise.all(stops.splice(0).map((stop) => stop()))
+      await Promise.all(processes.map((deps) => start(deps)))
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
+    },
+    120_000,
+  )
+
+  it.runIf(isLong)(
+    'retry a failed run, count it once, and store no text of an unexpected error',
+    async () => {
+      const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
+      const viewer = newViewer()
+      const conversationId = await newConversation(deps, viewer)
+      let failures = 0
+      const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
+      await start(quiet, {
+        ...fakeDueWork,
+        async extractNext(...args) {
+          failures++
+          if (failures === 1) throw new ProviderFailed('The provider is down.', true)
+          if (failures < 4) throw new TypeError('ada speaks of secret things')
+          return fakeDueWork.extractNext(...args)
+        },
+      })
+      for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
+      const errors = new Set<string>()
+      await vi.waitFor(
+        async () => {
+          const { rows } = await sql(deps.pool).query(`SELECT output->>'message' AS message, output FROM pgboss.job
+         WHERE name = 'extract-facts' AND output IS NOT NULL`)
+          for (const { message, output } of rows) {
+            errors.add(message)
+            expect(JSON.stringify(output)).not.toContain('secret')
+            expect(output).not.toHaveProperty('stack')
+          }
+          await sql(deps.pool).query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+          expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
+        },
+        { timeout: 60_000, interval: 50 },
+      )
+      expect(failures).toBeGreaterThanOrEqual(4)
+      expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
+    },
+    90_000,
+  )
+
+  it('skip conversations that disable facts or summaries, and turns not written by a person', async () => {
+    const deps = await process(ALL)
+    const viewer = newViewer()
+    const [extracting, other] = [await newConversation(deps, viewer), await newConversation(deps, viewer, false)]
+    await deps.db.of(SYSTEM).conversation.update({ where: { id: extracting }, data: { compactionStrategy: 'NEVER' } })
+    await start(deps)
+    for (let n = 0; n < 14; n++) {
+      await append(deps, viewer, extracting, 'ada')
+      await append(deps, viewer, other, 'tool', { role: 'ASSISTANT' })
+    }
+    await vi.waitFor(
+      async () =>
+        expect(await readRuns(deps, viewer.tenant)).toEqual({
+          conversations: {
+            [extracting]: { summaries: [], extractions: 2 },
+            [other]: { summaries: [10], extractions: 0 },
+          },
+          users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
+        }),
+      { timeout: 20_000, interval: 100 },
+    )
+  }, 60_000)
+
+  it('count no turns and run no handlers if they are disabled', async () => {
+    const deps = await process(NONE)
+    const viewer = newViewer()
+    const conversationId = await newConversation(deps, viewer)
+    const query = vi.spyOn(deps.pool, 'query')
+    await start(deps)
+    for (let n = 0; n < 20; n++) await append(deps, viewer, conversationId, 'ada')
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    const texts = query.mock.calls.map(([call]) => (call as unknown as { text?: string }).text ?? String(call))
+    query.mockRestore()
+    // Compaction still looks for work, but no statement uses the progress of users or of extraction.
+    expect(texts.filter((text) => /\bsummarized_turns\b/.test(text))).not.toEqual([])
+    const working = texts.filter((text) => !text.startsWith('VACUUM'))
+    expect(working.filter((text) => /\b(user_progress|conversation_progress)\b/.test(text))).toEqual([])
+    expect(await readRuns(deps, viewer.tenant)).toEqual({
+      conversations: { [conversationId]: { summaries: [], extractions: 0 } },
+      users: {},
+    })
+  }, 60_000)
+
+  it.runIf(isLong)(
+    'stop completely, and resume where they stopped',
+    async () => {
+      const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
+      const viewer = newViewer()
+      const conversationId = await newConversation(deps, viewer)
+      let started = 0
+      let running = 0
+      const stop = await start(deps, {
+        ...fakeDueWork,
+        async extractNext(_, __, due, ___, signal) {
+          // Work left by other tests is due as well.
+          if (due !== conversationId) return false
+          started++
+          running++
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          running--
+          signal.throwIfAborted()
+          return false
+        },
+      })
+      for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
+      await vi.waitFor(() => expect(started).toBe(1), { timeout: 10_000 })
+      await stop()
+      expect({ started, running }).toEqual({ started: 1, running: 0 })
+      for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      expect({ started, running }).toEqual({ started: 1, running: 0 })
+      await start(deps)
+      await vi.waitFor(
+        async () => expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
+        { timeout: 20_000, interval: 100 },
+      )
+    },
+    60_000,
+  )
+})

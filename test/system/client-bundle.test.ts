@@ -1,0 +1,120 @@
+// The client in browsers: its bundle is small and contains no module of Node, and it works in Chromium with a real
+// server.
+
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { afterAll, describe, expect, it } from 'vitest'
+import { embedded } from '../support/backend.ts'
+import { chromiumPath, startChromium } from '../support/chromium.ts'
+import { isLong } from '../support/long.ts'
+import { useServer } from '../support/server.ts'
+
+/**
+ * Maximum size of the client, minified and compressed, in bytes. The documents of its operations, and the possible types
+ * for other clients, take a third of it; the pending turns and the reports of failures take 1 KB.
+ */
+const MAX_CLIENT = 13_500
+/** Maximum size that the React hooks add to the client, minified and compressed, in bytes. */
+const MAX_HOOKS = 1_000
+
+/** Bundles a program for browsers. */
+async function bundle(contents: string, external: string[] = []): Promise<string> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents, resolveDir: new URL('../..', import.meta.url).pathname, loader: 'tsx' },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    platform: 'browser',
+    jsx: 'automatic',
+    metafile: true,
+    external,
+    define: { 'process.env.NODE_ENV': '"production"' },
+  })
+  const inputs = Object.keys(metafile.inputs).filter((path) => !/^(src\/(client|react)\/|<stdin>)/.test(path))
+  expect(inputs.filter((path) => !/^node_modules\/(react|react-dom|scheduler)\//.test(path))).toEqual([])
+  return outputFiles[0]!.text
+}
+const compressed = (code: string) => gzipSync(code, { level: 9 }).length
+
+it(`the client takes less than ${MAX_CLIENT} bytes, and imports no module of Node and no package`, async () => {
+  const client = await bundle(`export * from './src/client/index.ts'`)
+  expect(client).not.toMatch(/\bimport\b|\brequire\(/)
+  const size = compressed(client)
+  expect(size).toBeLessThan(MAX_CLIENT)
+  expect(size).toBeGreaterThan(MAX_CLIENT / 2)
+  const withHooks = await bundle(`export * from './src/client/index.ts'\nexport * from './src/react/index.ts'`, [
+    'react',
+  ])
+  expect(compressed(withHooks) - size).toBeLessThan(MAX_HOOKS)
+})
+
+describe.runIf(isLong && chromiumPath)('the client in Chromium (needs LONG=1)', () => {
+  const server = useServer(embedded)
+  let close = async () => {}
+  afterAll(() => close())
+
+  /** Opens a page of the server's own origin that runs the program. */
+  async function open(contents: string) {
+    const browser = await startChromium()
+    close = () => browser.close()
+    const page = await browser.newPage({ bypassCSP: true })
+    page.on('pageerror', (error) => console.error(error))
+    const content = await bundle(contents)
+    // The page comes from the server, because a page that the test served could not connect to a local address.
+    await page.goto(`${server.url}/health`)
+    await page.evaluate('document.body.innerHTML = "<div id=root></div>"')
+    await page.addScriptTag({ type: 'module', content })
+    return page
+  }
+
+  it('shows a transcript, pending turns and an inbox with React, writes a stream, and follows over WebSocket', async () => {
+    const tenant = server.tenant()
+    const id = await tenant.newConversation('ada', 'bob')
+    await tenant.append(id, 'bob', 'Good morning.')
+    const page = await open(`
+      import { StrictMode } from 'react'
+      import { createRoot } from 'react-dom/client'
+      import { connect } from './src/client/index.ts'
+      import { ColloquyProvider, useConversation, useInbox, useTranscript } from './src/react/index.ts'
+      const client = connect({ url: '/graphql', tenant: ${JSON.stringify(tenant.name)}, actor: 'ada' })
+      const source = () => new ReadableStream({
+        start(controller) {
+          for (const word of ['Hello ', 'to ', 'all']) controller.enqueue(word)
+          controller.close()
+        },
+      })
+      function Chat() {
+        const conversation = useConversation(${JSON.stringify(id)})
+        const { turns, pending, status } = useTranscript(conversation)
+        const { unreadCount } = useInbox()
+        return <main>
+          <ul>{turns.map((turn) => <li key={turn.position}>{turn.actor}: {turn.text}</li>)}
+            {pending.map(({ clientId, turn, status }) => <li key={clientId}>{turn.content}: {status}</li>)}
+          </ul>
+          <p>{status} {unreadCount}</p>
+          <button onClick={() => conversation.write(source()).then(() => conversation.markRead())}>write</button>
+          <button onClick={() => conversation.append('Still here.')}>append</button>
+        </main>
+      }
+      createRoot(document.getElementById('root')).render(
+        <StrictMode><ColloquyProvider client={client}><Chat /></ColloquyProvider></StrictMode>,
+      )
+    `)
+    const lines = () => page.locator('li').allInnerTexts()
+    await expect.poll(lines).toEqual(['bob: Good morning.'])
+    await expect.poll(() => page.locator('p').innerText()).toBe('live 1')
+    await tenant.append(id, 'bob', 'Anyone?')
+    await expect.poll(lines).toEqual(['bob: Good morning.', 'bob: Anyone?'])
+    await page.locator('button', { hasText: 'write' }).click()
+    await expect.poll(lines).toEqual(['bob: Good morning.', 'bob: Anyone?', 'ada: Hello to all'])
+    await expect.poll(() => page.locator('p').innerText()).toBe('live 0')
+
+    await page.context().setOffline(true)
+    await page.locator('button', { hasText: 'append' }).click()
+    await expect.poll(async () => (await lines()).at(-1)).toBe('Still here.: PENDING')
+    await page.context().setOffline(false)
+    await expect.poll(async () => (await lines()).at(-1), { timeout: 20_000 }).toBe('ada: Still here.')
+    expect(await lines()).toHaveLength(4)
+  })
+})

@@ -1,0 +1,342 @@
+// Runs the documents' examples on a server with default settings: the commands of README.md, the recall query, the
+// reconnecting client, the operations of agents, and the programs of the client and the library. Each must give the
+// result that its document shows.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { startServer, type RunningServer } from '../../scripts/demo/server.ts'
+import { embedded, newDataDir } from '../support/backend.ts'
+import { blocks, readDocument, root } from '../support/documents.ts'
+import { createProxy } from '../support/proxy.ts'
+import { isLong } from '../support/long.ts'
+import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
+
+// The default timeout is too short for examples that start a process or wait for background work.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+let server: RunningServer
+beforeAll(async () => {
+  server = await startServer(embedded)
+})
+afterAll(() => server.stop())
+
+async function ask(query: string, variables: object = {}) {
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  })
+  return (await response.json()) as { data: any }
+}
+
+async function createConversation(key: string): Promise<string> {
+  const query =
+    'mutation ($key: String!) { createConversation(input: { key: $key, title: $key }) { ... on CreateConversationPayload { conversation { id } } } }'
+  return (await ask(query, { key })).data.createConversation.conversation.id
+}
+
+const append = (conversationId: string, actor: string, content: string) =>
+  ask(
+    'mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on AppendTurnPayload { turn { seq } } } }',
+    { input: { conversationId, as: actor, turn: { role: 'USER', content } } },
+  )
+
+/** Writes code to a file below node_modules, where it can import the repository's packages. Returns the file's path. */
+async function writeModule(name: string, code: string): Promise<string> {
+  const directory = join(root, 'node_modules/.cache')
+  const file = join(directory, `${process.pid}-${name}`)
+  await mkdir(directory, { recursive: true })
+  await writeFile(file, code)
+  return file
+}
+
+describe('the commands of README.md', () => {
+  const ADDRESS = 'http://127.0.0.1:4000/graphql'
+  const codeBlocks = blocks(readDocument('README.md'), 'sh', 'json', 'text')
+  const steps = codeBlocks.flatMap(({ language, text }, index) =>
+    language === 'sh' && text.startsWith('curl') ? [{ command: text, answer: codeBlocks[index + 1]! }] : [],
+  )
+
+  /** Starts a command of README.md in a new shell, as in another terminal. */
+  function start(command: string) {
+    expect(command).toContain(` ${ADDRESS} `)
+    const shell = spawn('sh', ['-c', command.replace(ADDRESS, server.url)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const terminal = { shell, printed: '' }
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (terminal.printed += text))
+    return terminal
+  }
+
+  it('print the answers that README.md shows below them, each command in a shell of its own', async () => {
+    expect(steps.map(({ answer }) => answer.language)).toEqual(['json', 'json', 'text', 'json', 'json'])
+    const live: ReturnType<typeof start>[] = []
+    const expectLive = (text: string) => vi.waitFor(() => expect(live[0]!.printed).toBe(text), { timeout: 20_000 })
+    const [first, last] = codeBlocks.filter(({ language }) => language === 'text').map(({ text }) => text)
+    try {
+      for (const { command, answer } of steps) {
+        const terminal = start(command)
+        if (answer.language === 'text') {
+          live.push(terminal)
+          await expectLive(`${first}\n`)
+          continue
+        }
+        await once(terminal.shell, 'close')
+        expect(JSON.parse(terminal.printed)).toEqual(JSON.parse(answer.text))
+        // An answer that README.md shows on one line is shown as it is printed.
+        if (answer.text.trim().split('\n').length === 1) expect(terminal.printed).toBe(answer.text)
+      }
+      await expectLive(`${first}\n${last}\n`)
+    } finally {
+      for (const { shell } of live) shell.kill('SIGKILL')
+    }
+  })
+
+  it('name the address at which a browser gets GraphiQL', async () => {
+    const address = new URL(ADDRESS).origin
+    expect(readDocument('README.md').text).toContain(`<${address}>`)
+    const page = await fetch(new URL(server.url).origin, { headers: { accept: 'text/html' } })
+    expect(await page.text()).toContain('<title>Colloquy</title>')
+  })
+})
+
+describe('docs/recall.md', () => {
+  it('shows the answer to its query, with rounded figures', async () => {
+    const [query, answer] = blocks(readDocument('docs/recall.md'), 'graphql', 'json')
+    const expected = JSON.parse(answer!.text)
+    const [hit] = expected.data.recall.hits
+    const conversation = await createConversation('recalled')
+    for (const { actor, text } of [hit.neighbours[0], hit.memory, hit.neighbours[1]]) {
+      await append(conversation, actor, text)
+    }
+    // Until the vectors are computed, similarity is null.
+    await vi.waitFor(
+      async () => {
+        const got = await ask(query!.text, { conversation })
+        for (const figure of ['relevance', 'score', 'similarity', 'textScore']) {
+          expect(got.data.recall.hits[0][figure], figure).toBeCloseTo(hit[figure], 1)
+          got.data.recall.hits[0][figure] = hit[figure]
+        }
+        expect(got).toEqual(expected)
+      },
+      { timeout: 60_000, interval: 200 },
+    )
+  })
+})
+
+describe('the client of docs/streaming-and-subscriptions.md', () => {
+  it.runIf(isLong)('resumes after every lost connection and receives each entry once', async () => {
+    const proxy = await createProxy(server.url)
+    const code = blocks(readDocument('docs/streaming-and-subscriptions.md'), 'js')[0]!.text
+    expect(code).toContain('ws://127.0.0.1:4000/graphql')
+    const proxied = code.replace('ws://127.0.0.1:4000/graphql', proxy.url.replace(/^http/, 'ws'))
+    const file = await writeModule('client.mjs', proxied)
+    const { follow } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
+      follow(conversation: string, onEvent: (event: { seq: number | null }) => void): Promise<void>
+    }
+    try {
+      const conversation = await createConversation('followed')
+      const seqs: number[] = []
+      const following = follow(conversation, ({ seq }) => {
+        if (seq !== null) seqs.push(seq)
+      })
+      const received = async (seq: number) => {
+        while (seqs.at(-1) !== seq) await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      // Entry 1 records that the author joined.
+      for (let turn = 2; turn <= 10; turn++) {
+        await append(conversation, 'ada', `turn ${turn}`)
+        if (turn % 3 !== 0) continue
+        await received(turn)
+        await proxy.cut()
+        await append(conversation, 'ada', 'appended while the client is away')
+        turn += 1
+        // Simulate a server restart, during which new connections are refused.
+        await new Promise((resolve) => setTimeout(resolve, 1_200))
+        await proxy.restore()
+      }
+      await received(10)
+      expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+
+      await ask(
+        `mutation { deleteConversation(input: { conversationId: "${conversation}" }) { ... on DeleteConversationPayload { receipt { conversations } } } }`,
+      )
+      await following
+      await expect(follow(conversation, () => {})).rejects.toThrow(/no conversation/)
+    } finally {
+      await rm(file)
+      await proxy.close()
+    }
+  })
+})
+
+describe('docs/client.md', () => {
+  /** Writes the first program that contains the text. Returns the path of its file. */
+  async function writeProgram(text: string): Promise<string> {
+    const code = blocks(readDocument('docs/client.md'), 'ts').find((block) => block.text.includes(text))!.text
+    const entryPoint = pathToFileURL(join(root, 'src/client/index.ts')).href
+    const addressed = code.replace('http://127.0.0.1:4000/graphql', server.url)
+    expect(addressed).not.toBe(code)
+    return writeModule('client.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
+  }
+  const start = (file: string) =>
+    spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+
+  it.runIf(isLong)('has an agent that answers the turns that mention it', async () => {
+    const file = await writeProgram('agent.answer(')
+    const child = start(file)
+    try {
+      const find = '{ conversation(key: "minutes", as: "ada") { id turns(last: 1) { nodes { actor text } } } }'
+      const found = async () => (await ask(find)).data?.conversation
+      await vi.waitFor(async () => expect(await found()).toBeTruthy(), { timeout: 60_000, interval: 200 })
+      await append((await found()).id, 'ada', '@scribe Good morning.')
+      const answer = { actor: 'scribe', text: 'ada said: @scribe Good morning.' }
+      const answered = async () => expect((await found()).turns.nodes).toEqual([answer])
+      await vi.waitFor(answered, { timeout: 60_000, interval: 200 })
+    } finally {
+      child.kill('SIGKILL')
+      await rm(file)
+    }
+  })
+
+  it.runIf(isLong)('begins with a program that appends a turn and follows its conversation', async () => {
+    const file = await writeProgram('conversation.follow(')
+    try {
+      const child = start(file)
+      const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
+      expect(lines.join('')).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
+    } finally {
+      await rm(file)
+    }
+  })
+})
+
+describe('the operations of docs/agents.md', () => {
+  const operations = blocks(readDocument('docs/agents.md'), 'graphql').map(({ text }) => text)
+  /** Runs the operation of the document with that name, as the actor. Returns the result of its field. */
+  async function run(operationName: string, variables: object, actor = 'ada') {
+    const query = operations.find((text) => text.includes(` ${operationName}`))
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-actor': actor },
+      body: JSON.stringify({ query, operationName, variables }),
+    })
+    const { data, errors } = (await response.json()) as { data: any; errors?: object[] }
+    expect(errors).toBeUndefined()
+    return Object.values<any>(data)[0]
+  }
+  const asked = async (conversationId: string, turn: object) => {
+    const query =
+      'mutation ($input: AppendTurnInput!) { r: appendTurn(input: $input) { ... on AppendTurnPayload { turn { id } } } }'
+    return (await ask(query, { input: { conversationId, as: 'ada', turn } })).data.r.turn.id as string
+  }
+  let conversationId: string
+  beforeAll(async () => {
+    conversationId = (await run('Start', {})).conversation.id
+  })
+
+  it('create an agent, and let it answer', async () => {
+    const { run: planned } = await run('Ask', { conversationId })
+    expect(planned).toMatchObject({ state: 'COMPLETED', error: null })
+    expect(planned.tokenUsage.total).toBeGreaterThan(0)
+  })
+
+  it('invite an agent, which answers when it is mentioned', async () => {
+    expect((await run('Invite', { conversationId })).participant).toEqual({
+      actor: 'researcher',
+      kind: 'AGENT',
+      respond: 'MENTIONED',
+      agent: { provider: 'echo' },
+    })
+    await asked(conversationId, { role: 'USER', content: '@researcher How far is it to Oslo?' })
+    const last = '($id: ID!) { conversation(id: $id) { turns(last: 1) { nodes { actor status } } } }'
+    const answered = [{ actor: 'researcher', status: 'COMMITTED' }]
+    const newest = async () => (await ask(`query ${last}`, { id: conversationId })).data.conversation.turns.nodes
+    await vi.waitFor(async () => expect(await newest()).toEqual(answered), { timeout: 60_000, interval: 200 })
+  })
+
+  it('claim a turn, and answer it once', async () => {
+    const input = { conversationId, as: 'ada', participant: { actor: 'scribe', respond: 'MENTIONED' } }
+    await ask('mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }', { input })
+    const turnId = await asked(conversationId, { role: 'USER', content: '@scribe What was said?' })
+    const claim = { turnId, claimToken: 'the token of a process' }
+    expect(await run('Claim', claim, 'scribe')).toHaveProperty('claim.expiresAt')
+    expect(await run('Claim', { turnId, claimToken: 'that of another one' }, 'scribe')).toHaveProperty(
+      'code',
+      'CONFLICT',
+    )
+    const answer = { ...claim, conversationId, text: 'Nothing yet.' }
+    expect(await run('Answer', answer, 'scribe')).toHaveProperty('turn.id')
+    expect(await run('Answer', answer, 'scribe')).toHaveProperty('code', 'CONFLICT')
+  })
+
+  it('decide about a call with other arguments', async () => {
+    const script = { echo: { tools: [{ name: 'pay', arguments: { amount: 9 } }] } }
+    const input = {
+      conversationId,
+      as: 'ada',
+      actor: 'planner',
+      turns: [{ role: 'USER', content: JSON.stringify(script) }],
+      tools: [{ name: 'pay', requiresApproval: true }],
+    }
+    const { data } = await ask(
+      `mutation ($input: RunTurnInput!) { r: runTurn(input: $input) {
+        ... on RunTurnPayload { run { state approvals { nodes { id } } } } ... on UserError { message }
+      } }`,
+      { input },
+    )
+    expect(data.r.run.state).toBe('WAITING_FOR_APPROVAL')
+    const [{ id: approvalId }] = data.r.run.approvals.nodes
+    expect((await run('Decide', { approvalId })).approval).toEqual({
+      state: 'APPROVED',
+      arguments: { amount: 3 },
+      decidedBy: 'ada',
+    })
+  })
+})
+
+describe('the examples of docs/library.md', () => {
+  const examples = blocks(readDocument('docs/library.md'), 'ts').map(({ text }) => text)
+  /** Replaces the entry points of the package by their files. */
+  const inRepository = (code: string) =>
+    code.replaceAll(
+      /'colloquy(\/[\w-]+)?'/g,
+      (_, subpath: string = '') => `'${pathToFileURL(join(root, `src${subpath}/index.ts`)).href}'`,
+    )
+
+  /** Runs an example on a database of its own, and returns its output. */
+  async function runExample(name: string, code: string): Promise<string> {
+    expect(code).toContain("from 'colloquy'")
+    const file = await writeModule(name, inRepository(code))
+    const dataDir = await newDataDir()
+    try {
+      const child = spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], {
+        cwd: root,
+        env: { ...process.env, PORT: '0', DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let out = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+      const [code] = await once(child, 'close')
+      expect(code, out).toBe(0)
+      return out
+    } finally {
+      await Promise.all([rm(file), rm(dataDir, { recursive: true })])
+    }
+  }
+
+  it.runIf(isLong)('append a turn, and print the messages of a context', async () => {
+    expect(await runExample('library.mts', examples[0]!)).toContain("[ 'Good morning.' ]")
+  })
+
+  it.runIf(isLong)('start and stop a server', async () => {
+    expect(await runExample('server.mts', examples[1]!)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/m)
+  })
+
+  it.runIf(isLong)('run a turn on the store of document 003, with the echo provider', async () => {
+    const example = examples.find((code) => code.includes('runStreamingTurn'))!
+    expect(await runExample('core.mts', example)).toMatch(/'Mondays\. '[^]*\n2 1\n$/)
+  })
+})

@@ -1,0 +1,260 @@
+// The architecture rules that the compiler does not check, for example allowed imports, SQL only in store/, and the
+// length of files. Each rule is applied to the source tree, and to small trees that break it.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { VERBS } from '../../src/domain/rights.ts'
+import {
+  meaninglessNames,
+  fileCycles,
+  folderCycles,
+  importsOutsideSource,
+  longFiles,
+  misplacedEnvironment,
+  misplacedGraphQL,
+  misplacedPackages,
+  misplacedSql,
+  misplacedTests,
+  unitTestsWithServices,
+  unauthorizedVerbs,
+  verbsOf,
+  withoutHeader,
+  wrongDomainOrder,
+  wrongLayer,
+  repeatedStatementNames,
+} from './architecture/rules.ts'
+import { innerImports, packageImports, parseSource, readSources, root, type SourceFile } from './architecture/source.ts'
+
+const files = readSources('src')
+const tests = readSources('test')
+
+/** Parses the given texts, by path, as a source tree. */
+const tree = (texts: Record<string, string>) => Object.entries(texts).map(([path, text]) => parseSource(path, text))
+
+type Rule = (files: readonly SourceFile[]) => string[]
+
+/** Each rule, with trees that break it and the violations that it reports for them. */
+const RULES: [description: string, rule: Rule, broken: [files: Record<string, string>, violations: string[]][]][] = [
+  [
+    'a layer imports only layers below it',
+    wrongLayer,
+    [
+      [{ 'src/store/db.ts': `import { x } from '../domain/view.ts'` }, ['src/store/db.ts imports src/domain/view.ts']],
+      [
+        { 'src/graphql/turn.ts': `import { x } from '../store/db.ts'\nimport type { T } from '../store/tx.ts'` },
+        ['src/graphql/turn.ts imports src/store/db.ts'],
+      ],
+      [
+        { 'src/domain/view.ts': `import type { Config } from '../config/config.ts'` },
+        ['src/domain/view.ts imports types of src/config/config.ts'],
+      ],
+      [{ 'src/somewhere/x.ts': '' }, ['src/somewhere/x.ts belongs to no layer']],
+    ],
+  ],
+  [
+    'a folder of the domain imports only folders below it, types included',
+    wrongDomainOrder,
+    [
+      [
+        { 'src/domain/turn/append.ts': `import type { Fact } from '../fact/fact.ts'` },
+        ['src/domain/turn/append.ts imports src/domain/fact/fact.ts'],
+      ],
+      [
+        { 'src/domain/platform.ts': `import type { Feeds } from './event/feed.ts'` },
+        ['src/domain/platform.ts imports src/domain/event/feed.ts'],
+      ],
+      [
+        { 'src/domain/turn/append.ts': `import type { Deps } from '../deps.ts'` },
+        ['src/domain/turn/append.ts imports src/domain/deps.ts'],
+      ],
+      [{ 'src/domain/mood/mood.ts': '' }, ['src/domain/mood/mood.ts belongs to no row of DOMAIN_ORDER']],
+    ],
+  ],
+  [
+    'every prepared statement has a name of its own',
+    repeatedStatementNames,
+    [
+      [
+        { 'src/store/a.ts': `const a = { name: 'read-time' }`, 'src/store/b.ts': `sql(named('read-time'))` },
+        ['src/store/b.ts uses the name read-time of a statement in src/store/a.ts'],
+      ],
+    ],
+  ],
+  [
+    'no file imports itself through other files, types included',
+    fileCycles,
+    [
+      [
+        { 'src/server/a.ts': `import type { B } from './b.ts'`, 'src/server/b.ts': `import { a } from './a.ts'` },
+        ['src/server/a.ts → src/server/b.ts → src/server/a.ts'],
+      ],
+      [
+        { 'src/server/a.ts': `const b = await import('./b.ts')`, 'src/server/b.ts': `export { a } from './a.ts'` },
+        ['src/server/a.ts → src/server/b.ts → src/server/a.ts'],
+      ],
+    ],
+  ],
+  [
+    'no folder of the domain imports itself through other folders, types included',
+    folderCycles,
+    [
+      [
+        {
+          'src/domain/turn/a.ts': `import type { X } from '../fact/x.ts'`,
+          'src/domain/fact/y.ts': `import { b } from '../turn/b.ts'`,
+        },
+        ['turn → fact → turn'],
+      ],
+    ],
+  ],
+  [
+    'a package is imported at run time only by its layer',
+    misplacedPackages,
+    [
+      [
+        { 'src/domain/view.ts': `import pg from 'pg'\nimport type { Pool } from 'pg'` },
+        ['src/domain/view.ts imports pg'],
+      ],
+      [{ 'src/server/ws.ts': `import OpenAI from 'openai'` }, ['src/server/ws.ts imports openai']],
+    ],
+  ],
+  [
+    'only graphql/ and server/ import GraphQL packages, types included',
+    misplacedGraphQL,
+    [[{ 'src/domain/view.ts': `import type { GraphQLError } from 'graphql'` }, ['src/domain/view.ts']]],
+  ],
+  [
+    'the environment is read only in config/',
+    misplacedEnvironment,
+    [
+      [{ 'src/server/ws.ts': 'const port = process.env.PORT' }, ['src/server/ws.ts']],
+      [{ 'src/server/ws.ts': `import { env } from 'node:process'` }, ['src/server/ws.ts']],
+    ],
+  ],
+  [
+    'SQL is written only in store/',
+    misplacedSql,
+    [
+      [{ 'src/domain/view.ts': 'await pool.query(text)' }, ['src/domain/view.ts']],
+      [{ 'src/domain/view.ts': 'const text = `\n  SELECT 1`' }, ['src/domain/view.ts']],
+      [{ 'src/graphql/turn.ts': 'await db.$queryRaw`x`' }, ['src/graphql/turn.ts']],
+    ],
+  ],
+  [
+    'a verb of the domain calls authorize with its name first',
+    unauthorizedVerbs,
+    [
+      [
+        {
+          'src/index.ts': `export { getTurns, pinTurn, type Turn } from './domain/turn/turn.ts'`,
+          'src/domain/turn/turn.ts':
+            `export async function getTurns({ db }: Deps, viewer: Viewer): Promise<X> {\n  authorize(viewer, 'getTurn')\n}\n`
+            + `export const pinTurn = (deps: Deps, viewer: Viewer) => pin(deps)\n`
+            + `export function inner(deps: Deps, viewer: Viewer) {\n  return pin(deps)\n}\n`,
+        },
+        [
+          'src/domain/turn/turn.ts: getTurns does not call authorize first',
+          'src/domain/turn/turn.ts: pinTurn does not call authorize first',
+        ],
+      ],
+    ],
+  ],
+  [
+    'a file has at most 300 lines',
+    longFiles,
+    [[{ 'src/bus/bus.ts': 'x\n'.repeat(301) }, ['src/bus/bus.ts has 301 lines; at most 300 are allowed']]],
+  ],
+  [
+    'a file begins with a comment that states its responsibility',
+    withoutHeader,
+    [
+      [{ 'src/bus/bus.ts': `import { x } from './x.ts'` }, ['src/bus/bus.ts']],
+      [{ 'src/bus/bus.ts': '// The bus.' }, ['src/bus/bus.ts']],
+    ],
+  ],
+  [
+    'a file has a meaningful name',
+    meaninglessNames,
+    [
+      [
+        { 'src/bus/redis-utils.ts': '', 'test/helpers/wait.ts': '' },
+        ['src/bus/redis-utils.ts', 'test/helpers/wait.ts'],
+      ],
+    ],
+  ],
+  [
+    'src imports nothing outside src',
+    importsOutsideSource,
+    [
+      [
+        { 'src/bus/bus.ts': `import { fake } from '../../test/support/fake.ts'` },
+        ['src/bus/bus.ts imports test/support/fake.ts'],
+      ],
+    ],
+  ],
+]
+
+describe('the source tree', () => {
+  it('is parsed with its imports', () => {
+    expect(files.length).toBeGreaterThan(60)
+    expect(files.flatMap(innerImports).length).toBeGreaterThan(200)
+    const [pothos] = files.filter(({ path }) => path === 'src/graphql/builder.ts').map(packageImports)
+    expect(pothos).toContainEqual({ to: '@pothos/core', isType: false })
+  })
+
+  it.each(RULES)('follows the rule: %s', (_, rule) => {
+    expect(rule(files)).toEqual([])
+  })
+
+  it('declares each verb of the table of rights, and no other', () => {
+    const names = verbsOf(files).map(({ name }) => name)
+    expect(names.toSorted()).toEqual(Object.keys(VERBS).toSorted())
+  })
+
+  it('has tests with meaningful file names', () => {
+    expect(meaninglessNames(tests)).toEqual([])
+  })
+
+  it('has each test at the path of the file that it tests', () => {
+    expect(misplacedTests(tests, files)).toEqual([])
+    const placed = ['test/unit/bus/bus.test.ts', 'test/system/bus/redis.lost.test.ts', 'test/system/outages.test.ts']
+    const moved = ['test/backend/bus/lost.test.ts', 'test/bus/redis.test.ts', 'test/outages.test.ts']
+    const paths = tree(Object.fromEntries([...placed, ...moved].map((path) => [path, ''])))
+    expect(misplacedTests(paths, tree({ 'src/bus/redis.ts': '', 'src/bus/bus/port.ts': '' }))).toEqual(moved)
+  })
+
+  it('has no unit test that reaches a socket, a process or a database', () => {
+    expect(unitTestsWithServices(tests)).toEqual([])
+    const wrong = tree({
+      'test/unit/a.test.ts': `import { x } from '../support/x.ts'`,
+      'test/unit/b.test.ts': `import type { x } from '../support/x.ts'`,
+      'test/backend/c.test.ts': `import { x } from '../support/x.ts'`,
+      'test/support/x.ts': `import { createServer } from 'node:http'`,
+    })
+    expect(unitTestsWithServices(wrong)).toEqual(['test/unit/a.test.ts'])
+  })
+})
+
+describe.each(RULES)('the rule "%s"', (_, rule, broken) => {
+  it.each(broken)('reports the violations of %j', (texts, violations) => {
+    expect(rule(tree(texts))).toEqual(violations)
+  })
+})
+
+describe('migrations', () => {
+  const directory = join(root, 'prisma/migrations')
+  const entries = readdirSync(directory, { withFileTypes: true })
+
+  it('have the file layout of Prisma', () => {
+    const lock = readFileSync(join(directory, 'migration_lock.toml'), 'utf8')
+    expect(lock).toMatch(/^provider = "postgresql"$/m)
+    expect(entries.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(['migration_lock.toml'])
+    const folders = entries.filter((entry) => entry.isDirectory())
+    expect(folders.length).toBeGreaterThan(0)
+    for (const { name } of folders) {
+      expect(name).toMatch(/^\d{14}_[a-z0-9_]+$/)
+      expect(readdirSync(join(directory, name))).toEqual(['migration.sql'])
+    }
+  })
+})

@@ -1,0 +1,90 @@
+// Parsing of a query: the time periods and names in it, and the kind of answer that it asks for.
+
+import { describe, expect, it } from 'vitest'
+import { periods, readQuestion, mayReportOn, type Period } from '../../../../src/domain/recall/question.ts'
+
+const month = (year: number | null, month: number, more: Partial<Period> = {}): Period => ({
+  year,
+  month,
+  months: 1,
+  day: null,
+  ...more,
+})
+
+describe('the time periods in a query', () => {
+  it.each<[text: string, expected: Period[]]>([
+    ['on 3 May 2023', [month(2023, 4, { day: 3 })]],
+    ['on the 3rd of May, 2023', [month(2023, 4, { day: 3 })]],
+    ['on May 3rd, 2023', [month(2023, 4, { day: 3 })]],
+    ['on MAY 3', [month(null, 4, { day: 3 })]],
+    ['on 2023-05-03', [month(2023, 4, { day: 3 })]],
+    ['in 2023-05', [month(2023, 4)]],
+    ['in January of 2023', [month(2023, 0)]],
+    ['in December', [month(null, 11)]],
+    ['between June 2022 and August 2022', [month(2022, 5), month(2022, 7)]],
+    ['in summer 2022', [month(2022, 5, { months: 3 })]],
+    ['in the fall of 2022', [month(2022, 8, { months: 3 })]],
+    ['during 2022', [{ year: 2022, month: null, months: 12, day: null }]],
+    ['in 2021 and 2022', [2021, 2022].map((year) => ({ year, month: null, months: 12, day: null }))],
+    ['what may I do, and did prices fall this summer', []],
+    ['room 2001a, page 12', []],
+    ['', []],
+  ])('are found in %j', (text, expected) => {
+    expect(periods(text)).toEqual(expected)
+  })
+
+  it.each<[text: string, time: string, expected: boolean]>([
+    ['on 3 May 2023', '2023-05-03T00:00:00Z', true],
+    ['on 3 May 2023', '2023-05-10T23:59:00Z', true],
+    ['on 3 May 2023', '2023-05-11T00:00:00Z', false],
+    ['on 3 May 2023', '2023-05-02T23:59:00Z', false],
+    ['in December', '2022-12-31T12:00:00Z', true],
+    ['in December', '2023-01-05T12:00:00Z', true],
+    ['in December', '2023-01-09T12:00:00Z', false],
+    ['in winter 2022', '2022-12-01T00:00:00Z', true],
+    ['in winter 2022', '2023-02-20T00:00:00Z', true],
+    ['in winter 2022', '2022-02-20T00:00:00Z', false],
+    ['in 2022', '2022-07-01T00:00:00Z', true],
+    ['in 2022', '2023-01-07T00:00:00Z', true],
+    ['in 2022', '2023-07-01T00:00:00Z', false],
+    ['in March or in May', '2023-05-20T00:00:00Z', true],
+    ['it may have been in March', '2023-05-20T00:00:00Z', false],
+    ['in March or in June', '2023-06-20T00:00:00Z', true],
+    ['', '2023-07-01T00:00:00Z', false],
+  ])('%j matches a turn of %s: %s', (text, time, expected) => {
+    expect(mayReportOn(periods(text), Date.parse(time))).toBe(expected)
+  })
+})
+
+describe('the names in a query', () => {
+  const names = ['ann', 'bob', 'mary jane', 'zoë']
+  it.each<[query: string, expected: string[]]>([
+    ["What is Ann's plan for Mary Jane?", ['ann', 'mary jane']],
+    ['ANN, bob!', ['ann', 'bob']],
+    ['Was it Zoë?', ['zoë']],
+    ['Annual bobbing', []],
+    ['Mary or Jane', []],
+    ['', []],
+  ])('are found in %j', (query, expected) => {
+    expect([...readQuestion(query, names).names]).toEqual(expected)
+  })
+})
+
+describe('the kind of answer that a query asks for', () => {
+  const [none, time, amount, name] = [{}, { asksTime: true }, { asksAmount: true }, { asksName: true }]
+  it.each<[query: string, asks: object]>([
+    ['When did it end?', time],
+    ['How long did it take?', time],
+    ['What year was it?', time],
+    ['How many cats?', amount],
+    ['How often is it fed?', amount],
+    ['Who came?', name],
+    ['What is the dog called?', name],
+    ['Where and when was that?', { ...time, ...name }],
+    ['the blue car, whenever', none],
+    ['', none],
+  ])('is found in %j', (query, asks) => {
+    const { asksTime, asksAmount, asksName } = readQuestion(query, [])
+    expect({ asksTime, asksAmount, asksName }).toEqual({ asksTime: false, asksAmount: false, asksName: false, ...asks })
+  })
+})

@@ -1,0 +1,186 @@
+// The gate of a tenant's work: the maximum that runs at once and the maximum that waits, the pauses, and the
+// independence of tenants.
+
+import { describe, expect, it } from 'vitest'
+import { createTenantGate, createTenantGates, MAX_WAITING } from '../../../src/domain/tenant-gate.ts'
+import { QueueFull } from '../../../src/errors.ts'
+import { checkGateOrder } from '../../support/gate-order.ts'
+
+/** Creates work that ends when the test calls `end` with its name. */
+function createWork() {
+  const ends = new Map<string, () => void>()
+  return {
+    started: () => [...ends.keys()],
+    start: (name: string) => () => new Promise<string>((resolve) => ends.set(name, () => resolve(name))),
+    end: (name: string) => ends.get(name)!(),
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('the work of a tenant', () => {
+  it('runs up to the maximum; the rest waits, and runs in order of arrival', async () => {
+    const gate = createTenantGate(() => 2)
+    const work = createWork()
+    const all = ['a', 'b', 'c', 'd'].map((name) => gate.run('acme', work.start(name)))
+    await settled()
+    expect(work.started()).toEqual(['a', 'b'])
+    work.end('b')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c'])
+    work.end('a')
+    await settled()
+    work.end('c')
+    work.end('d')
+    expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('starts as much waiting work as a raised limit allows', async () => {
+    let limit = 1
+    const gate = createTenantGate(() => limit)
+    const work = createWork()
+    for (const name of ['a', 'b', 'c', 'd']) void gate.run('acme', work.start(name))
+    await settled()
+    expect(work.started()).toEqual(['a'])
+    limit = 2
+    work.end('a')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c'])
+    limit = 1
+    work.end('b')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c'])
+    work.end('c')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('waits for the pause after the work before it, even if that work has already returned', async () => {
+    const charged: string[] = []
+    const share = { charge: (tenant: string) => (charged.push(tenant), 50) }
+    const gate = createTenantGate(() => 1, { share })
+    const work = createWork()
+    const first = gate.run('acme', work.start('a'))
+    void gate.run('acme', work.start('b'))
+    await settled()
+    work.end('a')
+    expect(await first).toBe('a')
+    await settled()
+    expect(work.started()).toEqual(['a'])
+    expect(charged).toEqual(['acme'])
+    await expect.poll(work.started).toEqual(['a', 'b'])
+  })
+
+  it.each([
+    ['the time of the work', 'elapsed', 30],
+    ['nothing', 'nothing', 0],
+  ] as const)('is charged for what it charges itself, and for %s', async (_, charged, least) => {
+    const charges: number[] = []
+    const share = { charge: (_tenant: string, ms: number) => (charges.push(ms), 0) }
+    const gate = createTenantGate(() => 1, { share, charged })
+    await gate.run('acme', async (charge) => {
+      charge(1_000)
+      await new Promise((resolve) => setTimeout(resolve, 31))
+      charge(2_000)
+    })
+    await expect(gate.run('acme', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
+    expect(charges[0]).toBeGreaterThanOrEqual(3_000 + least)
+    if (charged === 'nothing') expect(charges).toEqual([3_000, 0])
+    expect(charges).toHaveLength(2)
+  })
+
+  it('counts as delayed while it waits for other work, and not while it waits for a pause', async () => {
+    const pauses = [0, 10_000]
+    const gate = createTenantGate(() => 1, { share: { charge: () => pauses.shift()! } })
+    const work = createWork()
+    for (const name of ['a', 'b', 'c']) void gate.run('acme', work.start(name))
+    await settled()
+    work.end('a')
+    await settled()
+    const now = performance.now()
+    expect(gate.take(now + 5_000)).toBeGreaterThan(0)
+    work.end('b')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b'])
+    expect([6_000, 9_000, 13_000].map((ms) => gate.take(now + ms))).toEqual([0, 0, 0])
+    // The pause ended before this period, and the last piece still waits.
+    expect(gate.take(now + 16_000)).toBeGreaterThan(0)
+  })
+
+  it('does not delay the work of another tenant', async () => {
+    const gate = createTenantGate(() => 1)
+    const work = createWork()
+    void gate.run('acme', work.start('a'))
+    void gate.run('acme', work.start('b'))
+    void gate.run('other', work.start('c'))
+    await settled()
+    expect(work.started()).toEqual(['a', 'c'])
+  })
+
+  it.each([
+    ['three of four connections for reads while no other tenant is active', false, ['a', 'b', 'c']],
+    ['two of four connections for reads beside other tenants', true, ['a', 'b']],
+  ])('uses %s', async (_, hasOthers, started) => {
+    const { reads } = createTenantGates(4, { hasOthers: () => hasOthers, note() {} })
+    const work = createWork()
+    for (const name of ['a', 'b', 'c', 'd']) void reads.run('acme', work.start(name))
+    await settled()
+    expect(work.started()).toEqual(started)
+  })
+
+  it('rejects with its error if it fails, and the next work starts', async () => {
+    const gate = createTenantGate(() => 1)
+    const work = createWork()
+    const failing = gate.run('acme', () => Promise.reject(new Error('failed')))
+    const next = gate.run('acme', work.start('next'))
+    await expect(failing).rejects.toThrow('failed')
+    await settled()
+    work.end('next')
+    expect(await next).toBe('next')
+  })
+
+  it('is rejected if the maximum number of calls is waiting', async () => {
+    const gate = createTenantGate(() => 1)
+    const work = createWork()
+    void gate.run('acme', work.start('a'))
+    for (let n = 0; n < MAX_WAITING; n++) void gate.run('acme', () => n)
+    await expect(gate.run('acme', () => 0)).rejects.toEqual(new QueueFull(MAX_WAITING))
+    work.end('a')
+    await settled()
+    expect(await gate.run('acme', () => 'free')).toBe('free')
+  })
+})
+
+describe('the order of the gates', () => {
+  /** Creates the gates of a process, whose order is checked as in every test of the server. */
+  function createCheckedGates() {
+    const gates = createTenantGates(4, { hasOthers: () => false, note() {} })
+    checkGateOrder(gates)
+    return gates
+  }
+
+  it('lets work start work of a kind listed below it, and work of any kind after it', async () => {
+    const { bodies, contexts, reads } = createCheckedGates()
+    const context = () => contexts.run('acme', () => reads.run('acme', () => 'turns'))
+    expect(await bodies.run('acme', context)).toBe('turns')
+    expect(await context()).toBe('turns')
+  })
+
+  it.each([
+    ['an earlier kind', 'reads', 'contexts', 'work at the gate reads waits for contexts'],
+    ['its own kind', 'memory', 'memory', 'work at the gate memory waits for memory'],
+  ] as const)('rejects work that starts work of %s', async (_, outer, inner, message) => {
+    const gates = createCheckedGates()
+    const work = gates[outer].run('acme', () => gates[inner].run('acme', () => 'reached'))
+    await expect(work).rejects.toThrow(message)
+  })
+
+  it('remembers the gate across the steps of the work', async () => {
+    const { reads, bodies } = createCheckedGates()
+    const work = reads.run('acme', async () => {
+      await settled()
+      return bodies.run('acme', () => 'reached')
+    })
+    await expect(work).rejects.toThrow('work at the gate reads waits for bodies')
+  })
+})

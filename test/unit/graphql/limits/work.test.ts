@@ -1,0 +1,239 @@
+// The counter of an operation's work, with yoga's executor and with a plan: both stop at the limits.
+
+import { execute } from '@graphql-tools/executor'
+import { buildSchema, getOperationAST, parse, type ExecutionResult } from 'graphql'
+import { describe, expect, it, vi } from 'vitest'
+import { loadConfig } from '../../../../src/config/config.ts'
+import { newId } from '../../../../src/domain/id.ts'
+import { createTenantActivity } from '../../../../src/domain/tenant-activity.ts'
+import { createTenantGate, createTenantGates } from '../../../../src/domain/tenant-gate.ts'
+import { Work } from '../../../../src/graphql/limits/work.ts'
+import { compileQuery } from '../../../../src/graphql/plan/compile.ts'
+import { createRequestContext } from '../../../../src/graphql/request.ts'
+import { schema as serverSchema } from '../../../../src/graphql/schema.ts'
+
+const defaults = loadConfig({}).operationLimits
+const workOf = (more: Partial<typeof defaults> = {}, isGone?: () => boolean) =>
+  new Work({ ...defaults, ...more }, isGone && { isGone })
+const codeOf = (result: ExecutionResult) => result.errors?.map(({ extensions }) => extensions)
+const exceeded = (limit: string, maximum: number) => [{ code: 'QUERY_TOO_COSTLY', limit, maximum }]
+
+describe('an answer', () => {
+  it.each([
+    ['values', { values: 3 }, 3],
+    ['answerBytes', { answerBytes: 9 }, 9],
+  ])('with too many %s is replaced by an error', async (limit, more, maximum) => {
+    const data = { a: 'xxxxx', b: ['yyyyy'] }
+    expect(codeOf(await workOf(more).within('query', () => ({ data })))).toEqual(exceeded(limit, maximum))
+    expect(codeOf(await workOf(more).within('query', async () => ({ data })))).toEqual(exceeded(limit, maximum))
+    expect(await workOf().within('query', () => ({ data }))).toEqual({ data })
+  })
+
+  it('of a mutation reports that the mutation may have been executed', async () => {
+    const { errors } = await workOf({ values: 1 }).within('mutation', () => ({ data: { a: 1 } }))
+    expect(errors![0]!.message).toContain('may have been executed')
+  })
+})
+
+describe('reads', () => {
+  it('start one at a time while they are large, and none starts after too many bytes were read', async () => {
+    const work = workOf({ answerBytes: 1_000 })
+    let running = 0
+    let peak = 0
+    const load = vi.fn(async () => {
+      peak = Math.max(peak, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      running -= 1
+      return ['x'.repeat(300)]
+    })
+    const result = await work.within('query', async () => {
+      await Promise.all(Array.from({ length: 40 }, () => work.read(load)))
+      return { data: {} }
+    })
+    expect(codeOf(result)).toEqual(exceeded('answerBytes', 1_000))
+    // Four reads together would exceed the limit, so they run one at a time, and the fourth one exceeds it.
+    expect(peak).toBe(1)
+    expect(load).toHaveBeenCalledTimes(4)
+  })
+
+  it('run four at a time once they have proved to be small', async () => {
+    const work = workOf()
+    let running = 0
+    const seen: number[] = []
+    const load = async () => {
+      seen.push(++running)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      running -= 1
+      return ['x']
+    }
+    await Promise.all(Array.from({ length: 20 }, () => work.read(load)))
+    expect(seen).toHaveLength(20)
+    expect(seen.slice(0, 2)).toEqual([1, 1])
+    expect(Math.max(...seen)).toBe(4)
+  })
+
+  it('do not start for a query after its client has disconnected, but start for a mutation', async () => {
+    const read = (kind: 'query' | 'mutation') => {
+      const work = workOf({}, () => true)
+      return work.within(kind, async () => ({ data: { read: await work.read(() => 'x') } }))
+    }
+    expect(codeOf(await read('query'))).toEqual([{ code: 'CLIENT_GONE' }])
+    expect(await read('mutation')).toEqual({ data: { read: 'x' } })
+  })
+
+  it('charge the tenant for their bytes', async () => {
+    const charges: number[] = []
+    const share = { charge: (_tenant: string, ms: number) => (charges.push(ms), 0) }
+    const gates = {
+      ...createTenantGates(4, createTenantActivity()),
+      reads: createTenantGate(() => 4, { share, charged: 'nothing' }),
+    }
+    const reads = { timeoutMs: 1_000, isTimeout: () => false }
+    const work = new Work(defaults, undefined, { gates, reads, viewer: { tenant: 'acme', actor: 'ada' } } as never)
+    await work.read(() => ['x'.repeat(2 ** 20)])
+    await work.read(() => ['x'])
+    expect(charges).toHaveLength(2)
+    expect(charges[0]).toBeGreaterThan(1)
+    expect(charges[0]! / charges[1]!).toBeGreaterThan(2 ** 20 - 1)
+  })
+
+  it('release their slot when they fail', async () => {
+    const work = workOf()
+    for (let at = 0; at < 10; at++) await expect(work.read(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await work.read(() => 'x')).toBe('x')
+  })
+})
+
+describe('every field of Query', () => {
+  /** The arguments and selection of each field; null for a field that reads nothing. */
+  const fields: Record<string, string | null> = {
+    apiKeys: '{ nodes { id } }',
+    approvals: '{ nodes { id } }',
+    auditLog: '{ nodes { seq } }',
+    buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
+    conversation: '(id: "conv_x") { id }',
+    conversations: '{ edges { cursor } }',
+    embedding: '{ done }',
+    erasure: '(id: "x") { id }',
+    facts: '{ edges { cursor } }',
+    jobs: '{ nodes { id } }',
+    memoryAudit: '{ activeFacts }',
+    node: `(id: "${newId('turn')}") { id }`,
+    nodes: `(ids: ["${newId('turn')}"]) { id }`,
+    providers: '{ name }',
+    recall: '(input: { query: "x" }) { __typename }',
+    run: `(id: "${newId('run')}") { id }`,
+    tenantSettings: '{ retention }',
+    userProfile: '(userId: "ada") { content }',
+    verifyAuditLog: '{ isComplete }',
+    verifyErasureReceipt: '(document: "x", signature: "y")',
+    viewer: null,
+    wakeUps: '{ edges { cursor } }',
+  }
+
+  it('is tested here', () => {
+    expect(Object.keys(fields)).toEqual(Object.keys(serverSchema.getQueryType()!.getFields()).sort())
+  })
+
+  const reading = Object.entries(fields).filter(([, rest]) => rest !== null)
+  it.each([...reading, ['conversation', '(key: "k") { id }']])('reads within the limits: %s%s', async (name, rest) => {
+    const viewer = { tenant: 'acme', actor: 'ada' }
+    const deps = { gates: createTenantGates(4, createTenantActivity()), reads: {} }
+    const contextValue = createRequestContext(deps as never, viewer, null, defaults, { isGone: () => true })
+    const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
+    const result = await contextValue.work.within('query', () => execute(args) as Promise<ExecutionResult>)
+    expect(codeOf(result)).toEqual([{ code: 'CLIENT_GONE' }])
+  })
+})
+
+describe('lists that were read at the same time', () => {
+  it('are completed in several iterations of the event loop', async () => {
+    const work = workOf()
+    let itemsInIteration = 0
+    let peak = 0
+    let isDone = false
+    const watch = () => {
+      itemsInIteration = 0
+      if (!isDone) setImmediate(watch)
+    }
+    watch()
+    const list = Array.from({ length: 200 })
+    const lists = Array.from({ length: 40 }, (_, at) => (at % 2 ? list : { items: list }))
+    const read = Promise.resolve()
+    const completed = lists.map(async (each) => {
+      await read
+      await work.pace(each)
+      itemsInIteration += 200
+      peak = Math.max(peak, itemsInIteration)
+    })
+    await Promise.all(completed)
+    isDone = true
+    expect(peak).toBe(1_000)
+  })
+})
+
+describe('the time limit', () => {
+  const never = () => new Promise<never>(() => {})
+
+  it('ends a waiting query and prevents further reads', async () => {
+    const work = workOf({ timeMs: 20 })
+    expect(codeOf(await work.within('query', never))).toEqual([{ code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: 20 }])
+    await expect(work.read(() => 'x')).rejects.toThrow(/0\.02 seconds/)
+  })
+
+  it('does not apply to mutations', async () => {
+    const slow = () => new Promise<ExecutionResult>((resolve) => setTimeout(() => resolve({ data: {} }), 40))
+    expect(await workOf({ timeMs: 1 }).within('mutation', slow)).toEqual({ data: {} })
+  })
+})
+
+describe('an unexpected error', () => {
+  it('is not changed', async () => {
+    const fault = new Error('fault')
+    const failing = () => {
+      throw fault
+    }
+    expect(() => workOf().within('query', failing)).toThrow(fault)
+    await expect(workOf().within('query', () => Promise.reject(fault))).rejects.toBe(fault)
+  })
+})
+
+describe('each event of a subscription', () => {
+  it('has limits of its own', async () => {
+    const work = workOf({ answerBytes: 10 })
+    for (let event = 0; event < 5; event++) {
+      expect(await work.read(() => 'xxxxxxxx')).toBe('xxxxxxxx')
+      expect(work.checked({ data: {} })).toEqual({ data: {} })
+      work.renew()
+    }
+    await expect(work.read(() => 'x'.repeat(11))).rejects.toThrow(/bytes of data, read or returned/)
+    expect(work.checked({ data: {} }).errors).toHaveLength(1)
+    work.renew()
+    expect(work.checked({ data: {} })).toEqual({ data: {} })
+  })
+})
+
+describe('a list that is longer than estimated', () => {
+  const schema = buildSchema('type Item { id: Int! } type Query { items: [Item!]! more: [Item!]! }')
+  const document = parse('{ items { id } more { id } }')
+  const completed = vi.fn((): number => 1)
+  const item = {
+    get id() {
+      return completed()
+    },
+  }
+  const items = Array.from({ length: 10_000 }, () => item)
+  const rootValue = { items: () => items, more: async () => items }
+
+  it.each<[string, (work: Work) => unknown]>([
+    ["yoga's executor", (work) => execute({ schema, document, rootValue, signal: work as never })],
+    ['a plan', (work) => compileQuery(schema, document, getOperationAST(document)!)({ rootValue, signal: work })],
+  ])('stops %s', async (_, run) => {
+    completed.mockClear()
+    const work = workOf({ values: 100 })
+    const result = await work.within('query', () => run(work) as Promise<ExecutionResult>)
+    expect(codeOf(result)).toEqual(exceeded('values', 100))
+    expect(completed.mock.calls.length).toBeGreaterThan(0)
+    expect(completed.mock.calls.length).toBeLessThanOrEqual(200)
+  })
+})
