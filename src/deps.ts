@@ -2,6 +2,8 @@
 
 import type { Pool } from './store/tenant-pool.ts'
 import type { Logger } from 'pino'
+import { systemClock, type Clock } from './clock.ts'
+import type { Bus } from './bus/bus.ts'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
 import { createConnections } from './domain/connections.ts'
@@ -114,17 +116,17 @@ async function openReads(config: DepsConfig, store: OpenStore, log: Logger, clea
 }
 
 /** Creates the bus, presence store and rate limit of a single process. `rateLimitPoints` is 0 for no limit. */
-const openInProcess = (rateLimitPoints: number, log: Logger) => ({
+const openInProcess = (rateLimitPoints: number, clock: Clock, log: Logger) => ({
   bus: createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed')),
-  presence: createMemoryPresence(),
-  rates: rateLimitPoints === 0 ? null : createMemoryRateLimit(rateLimitPoints),
+  presence: createMemoryPresence(clock),
+  rates: rateLimitPoints === 0 ? null : createMemoryRateLimit(rateLimitPoints, clock),
 })
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
-export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
+export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, clock: Clock, log: Logger, cleanup: Cleanup) {
   const opened = redisUrl
-    ? await (await import('./bus/open-redis.ts')).openRedis(redisUrl, rateLimitPoints, log)
-    : openInProcess(rateLimitPoints, log)
+    ? await (await import('./bus/open-redis.ts')).openRedis(redisUrl, rateLimitPoints, clock, log)
+    : openInProcess(rateLimitPoints, clock, log)
   for (const each of [opened.bus, opened.presence, opened.rates]) if (each) cleanup.add(() => each.close())
   return opened
 }
@@ -197,15 +199,25 @@ function createDomainState(
   }
 }
 
+const healthOf = ({ embedded, pool }: Pick<OpenStore, 'embedded' | 'pool'>, bus: Bus): Health => ({
+  database: () => ping(pool),
+  bus: () => bus.ping(),
+  durability: embedded
+    ? 'Embedded database: acknowledged writes survive the end of the process, but not a power failure. '
+      + 'To survive one, set DATABASE_URL to use Postgres.'
+    : 'Postgres: acknowledged writes survive a power failure.',
+})
+
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
- * @param starting the embedded database of `config`, if it was started already; it is closed with the dependencies
+ * @param options.starting the embedded database of `config`, if it was started already; it is closed with the
+ *   dependencies
  * @throws CallFailed, DatabaseUnreachable, DataDirInUse, MigrationError, PartitionError, or the database's own error
  */
 export async function createDeps(
   config: DepsConfig,
   log: Logger = createLog(config.logLevel),
-  starting?: Promise<Embedded> | null,
+  { starting, clock = systemClock }: { starting?: Promise<Embedded> | null; clock?: Clock } = {},
 ): Promise<OpenDeps> {
   const cleanup = createCleanup()
   try {
@@ -214,8 +226,8 @@ export async function createDeps(
     cleanup.add(() => embedder.close())
     const store = await openStore(config, log, cleanup, starting)
     const { embedded, pool, appendPool, db, reads } = store
-    const { bus, presence, rates } = await openBus(config, log, cleanup)
-    const presenceDeps = { db, bus, presence, presenceTtlMs: config.presenceTtlMs, log }
+    const { bus, presence, rates } = await openBus(config, clock, log, cleanup)
+    const presenceDeps = { clock, db, bus, presence, presenceTtlMs: config.presenceTtlMs, log }
     const connections = createConnections(presenceDeps)
     cleanup.add(() => connections.close())
     const services = await createServices(config, embedder, cleanup)
@@ -233,6 +245,7 @@ export async function createDeps(
     const platform: Platform = {
       ...settingsOf(config),
       ...services,
+      clock,
       pool,
       db,
       reads,
@@ -270,14 +283,7 @@ export async function createDeps(
       pools: { writes: pool, reads: reads.pool, appends: appendPool },
       close: cleanup.run,
       failed: embedded ? embedded.died : new Promise(() => {}),
-      health: {
-        database: () => ping(pool),
-        bus: () => bus.ping(),
-        durability: embedded
-          ? 'Embedded database: acknowledged writes survive the end of the process, but not a power failure. '
-            + 'To survive one, set DATABASE_URL to use Postgres.'
-          : 'Postgres: acknowledged writes survive a power failure.',
-      },
+      health: healthOf({ embedded, pool }, bus),
     }
   } catch (error) {
     await cleanup.run()

@@ -44,7 +44,7 @@ async function run(config: Config): Promise<void> {
   if (!starting) useBaselineWebAssembly()
   const { createDeps } = await import('./deps.ts')
   const [{ deps, health, pools, failed, close }, { createServer }, { startBackground }] = await Promise.all([
-    createDeps(config, log, starting),
+    createDeps(config, log, { starting }),
     import('./server/http.ts'),
     import('./domain/background/start-background.ts'),
   ])

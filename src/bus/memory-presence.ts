@@ -1,12 +1,13 @@
 // Presence within one process. remove() removes a mark that has not expired, takeExpired() removes expired marks, and
 // removeActor() and disconnect() remove both. Each mark is removed once.
 
+import type { Clock } from '../clock.ts'
 import { WRITER_HOLDER, type PresenceMark, type PresenceStore, type PresentActor } from './presence.ts'
 
 type StoredMark = { mark: PresenceMark; state: string; expiresAt: number }
 
-/** @param now current time in milliseconds; a mark set at 0 for 10 ms is expired at 10 */
-export function createMemoryPresence(now: () => number = Date.now): PresenceStore {
+/** A mark that is set at 0 for 10 ms is expired at 10. */
+export function createMemoryPresence({ Date }: Pick<Clock, 'Date'>): PresenceStore {
   // Marks by conversation, in the order in which they were last set, so that an actor's last mark decides its state.
   const conversations = new Map<string, Map<string, StoredMark>>()
   /** The ids of conversations with marks of an actor, by actor. */
@@ -16,7 +17,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
 
   const keyOf = ({ actor, holder }: PresenceMark) => JSON.stringify([actor, holder])
   const actorKey = ({ tenant, actor }: PresentActor) => JSON.stringify([tenant, actor])
-  const isExpired = (stored: StoredMark) => stored.expiresAt <= now()
+  const isExpired = (stored: StoredMark) => stored.expiresAt <= Date.now()
   const marksIn = (conversationId: string) => [...(conversations.get(conversationId)?.values() ?? [])]
 
   const deleteMark = (mark: PresenceMark) => {
@@ -40,7 +41,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
       const mark = { tenant, conversationId, actor, holder }
       deleteMark(mark)
       const marks = conversations.get(conversationId) ?? new Map<string, StoredMark>()
-      conversations.set(conversationId, marks.set(keyOf(mark), { mark, state, expiresAt: now() + ttlMs }))
+      conversations.set(conversationId, marks.set(keyOf(mark), { mark, state, expiresAt: Date.now() + ttlMs }))
       const ids = conversationsOf.get(actorKey(mark)) ?? new Set()
       conversationsOf.set(actorKey(mark), ids.add(conversationId))
     },
@@ -74,12 +75,12 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
     },
     async connect(actor, process, ttlMs) {
       const processes = connections.get(actorKey(actor)) ?? new Map<string, number>()
-      connections.set(actorKey(actor), processes.set(process, now() + ttlMs))
+      connections.set(actorKey(actor), processes.set(process, Date.now() + ttlMs))
     },
     async disconnect(actor, process) {
       const processes = connections.get(actorKey(actor))
       processes?.delete(process)
-      if ([...(processes?.values() ?? [])].some((expiresAt) => expiresAt > now())) return []
+      if ([...(processes?.values() ?? [])].some((expiresAt) => expiresAt > Date.now())) return []
       connections.delete(actorKey(actor))
       return [...(conversationsOf.get(actorKey(actor)) ?? [])].filter((id) => deleteActor(id, actor.actor))
     },

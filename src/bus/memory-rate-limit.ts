@@ -2,18 +2,18 @@
 // period.
 
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../clock.ts'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'
 
 /** Maximum number of keys. With keys of 100 characters, they take about 20 MB. */
 const MAX_KEYS = 50_000
 
-/** @param now returns the time in ms */
-export function createMemoryRateLimit(points: number, now: () => number = Date.now): RateLimit {
+export function createMemoryRateLimit(points: number, { performance }: Pick<Clock, 'performance'>): RateLimit {
   const used = new LRUCache<string, { taken: number; until: number }>({ max: MAX_KEYS })
   return {
     points,
     async take(key, wanted) {
-      const at = now()
+      const at = performance.now()
       let entry = used.get(key)
       if (!entry || entry.until <= at) used.set(key, (entry = { taken: 0, until: at + RATE_PERIOD_MS }))
       if (entry.taken > 0 && entry.taken + wanted > points) return entry.until - at

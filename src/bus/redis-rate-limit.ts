@@ -1,6 +1,7 @@
 // Rate limits across processes, on Redis. While Redis does not reply, each process enforces the limit by itself, so
 // that an outage neither rejects all requests nor lifts the limit.
 
+import type { Clock } from '../clock.ts'
 import { createMemoryRateLimit } from './memory-rate-limit.ts'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'
 import { disconnect, withReplyTimeout, type RedisConnect } from './redis-client.ts'
@@ -21,9 +22,9 @@ const TAKE = `
   if taken == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
   return 0`
 
-export async function createRedisRateLimit(connect: RedisConnect, points: number): Promise<RateLimit> {
+export async function createRedisRateLimit(connect: RedisConnect, points: number, clock: Clock): Promise<RateLimit> {
   const client = await connect()
-  const fallback = createMemoryRateLimit(points)
+  const fallback = createMemoryRateLimit(points, clock)
   return {
     points,
     async take(key, wanted) {

@@ -4,6 +4,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Config } from '../config/config.ts'
 import { createCleanup } from '../cleanup.ts'
+import { systemClock } from '../clock.ts'
 import { openBus, openStore } from '../deps.ts'
 import { createAuditLog } from '../domain/audit/audit-log.ts'
 import { integrityKeysOf } from '../domain/integrity-key.ts'
@@ -178,7 +179,7 @@ export async function tokenCommand(args: string[], config: Config): Promise<stri
   const cleanup = createCleanup()
   try {
     const { db } = await openStore(config, log, cleanup)
-    const { bus } = await openBus(config, log, cleanup)
+    const { bus } = await openBus(config, systemClock, log, cleanup)
     const audit = createAuditLog({ db, key: integrityKeysOf(config.integrityKey)?.audit ?? null, log })
     cleanup.add(() => audit.close())
     const { lines, json } = await runCommand({ db, bus, audit, limits: config.limits }, positionals, values)

@@ -1,5 +1,6 @@
 // Announces and reports changes of presence. Used by the verbs of presence, by connections and by writers.
 
+import type { Clock } from '../clock.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import { Unavailable } from '../errors.ts'
 import type { PresenceState } from './presence-state.ts'
@@ -7,6 +8,7 @@ import { announcePresence, type Publisher } from './publisher.ts'
 
 /** Dependencies of changes of presence. */
 export type PresenceDeps = Publisher & {
+  clock: Clock
   presence: PresenceStore
   /** Milliseconds after which presence expires unless it is renewed. */
   presenceTtlMs: number

@@ -6,7 +6,7 @@ import type { PresentActor } from '../bus/presence.ts'
 import { announceState, reportPresence, type PresenceDeps } from './announced-presence.ts'
 
 /** Time that an actor has to connect again before its presence ends, ms. A reload of a page takes less. */
-const GRACE_MS = 1_000
+export const GRACE_MS = 1_000
 
 export type Connections = {
   /** Counts a connection of the actor. Returns a function that ends it; further calls do nothing. */
@@ -19,7 +19,7 @@ export type Connections = {
 type Connected = { actor: PresentActor; count: number; ending: NodeJS.Timeout | null }
 
 export function createConnections(deps: PresenceDeps): Connections {
-  const { presence, presenceTtlMs } = deps
+  const { clock, presence, presenceTtlMs } = deps
   const id = randomUUID()
   const connected = new Map<string, Connected>()
 
@@ -28,14 +28,14 @@ export function createConnections(deps: PresenceDeps): Connections {
       .connect(actor, id, presenceTtlMs)
       .catch((error: unknown) => reportPresence(deps, error, 'could not record a connection'))
 
-  const renew = setInterval(() => {
+  const renew = clock.setInterval(() => {
     for (const { actor } of connected.values()) void record(actor)
   }, presenceTtlMs / 3)
   renew.unref()
 
   /** Ends the actor's presence unless another process has a connection of the actor. */
   async function end(key: string, { actor, ending }: Connected): Promise<void> {
-    if (ending !== null) clearTimeout(ending)
+    if (ending !== null) clock.clearTimeout(ending)
     connected.delete(key)
     try {
       const conversationIds = await presence.disconnect(actor, id)
@@ -54,7 +54,7 @@ export function createConnections(deps: PresenceDeps): Connections {
         void record(found.actor)
       }
       const entry = found
-      if (entry.ending !== null) clearTimeout(entry.ending)
+      if (entry.ending !== null) clock.clearTimeout(entry.ending)
       entry.ending = null
       entry.count += 1
       let isOpen = true
@@ -62,11 +62,11 @@ export function createConnections(deps: PresenceDeps): Connections {
         if (!isOpen) return
         isOpen = false
         entry.count -= 1
-        if (entry.count === 0) entry.ending = setTimeout(() => void end(key, entry), GRACE_MS).unref()
+        if (entry.count === 0) entry.ending = clock.setTimeout(() => void end(key, entry), GRACE_MS).unref()
       }
     },
     async close() {
-      clearInterval(renew)
+      clock.clearInterval(renew)
       await Promise.all([...connected].filter(([, { ending }]) => ending !== null).map((each) => end(...each)))
     },
   }

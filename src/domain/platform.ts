@@ -1,5 +1,6 @@
 // The dependencies of the domain: ports, stores and settings. The composition root (src/deps.ts) chooses the adapters.
 
+import type { Clock } from '../clock.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { Pool } from '../store/tenant-pool.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -42,6 +43,7 @@ export type Limits = {
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
 
 export type Platform = {
+  clock: Clock
   /** Connections for writes and background work. Appends and deltas have their own pool (store/connections.ts). */
   pool: Pool
   /** Prisma on the same pool. */

@@ -73,7 +73,7 @@ export async function getPresence(
 /** Creates the holder of one socket, which renews its marks three times per presenceTtlMs. */
 export function createPresenceHolder(deps: Platform): PresenceHolder {
   const kept = new Map<string, { mark: PresenceMark; state: PresenceState }>()
-  const renew = setInterval(() => {
+  const renew = deps.clock.setInterval(() => {
     for (const { mark, state } of kept.values()) {
       deps.presence
         .set(mark, state, deps.presenceTtlMs)
@@ -97,7 +97,7 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
       else kept.set(key, { mark, state })
     },
     async end() {
-      clearInterval(renew)
+      deps.clock.clearInterval(renew)
       hasEnded = true
       for (const disconnect of connections.values()) disconnect()
       connections.clear()

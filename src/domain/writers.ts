@@ -22,9 +22,9 @@ export type Writers = {
 }
 
 export function createWriters(deps: PresenceDeps & { db: Db }): Writers {
-  const { db, presence, presenceTtlMs } = deps
+  const { clock, db, presence, presenceTtlMs } = deps
   const ttl = Math.min(RENEW_MS, Math.floor(presenceTtlMs / 3))
-  const renewed = new LRUCache<string, true>({ max: MAX_WRITERS, ttl })
+  const renewed = new LRUCache<string, true>({ max: MAX_WRITERS, ttl, perf: clock.performance })
 
   /** Calls `renew` unless it was called with this key within `ttl`. */
   function atMostOnce(key: string, renew: () => Promise<void>): void {

@@ -4,6 +4,7 @@
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
+import type { Clock } from '../../src/clock.ts'
 import { createDeps, type DepsConfig, type OpenDeps } from '../../src/deps.ts'
 import { createConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -42,12 +43,13 @@ export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
 /**
  * Opens a world before the tests of the suite, and closes it afterwards. `settings` override the defaults below.
- * @param presentWriters whether writing makes authors present (absent-writers.ts)
+ * @param options.presentWriters whether writing makes authors present (absent-writers.ts)
+ * @param options.clock the system's clock by default; timers of the fake one run only while a test advances it
  */
 export function useWorld(
   backend: Backend,
   settings: Partial<DepsConfig> = {},
-  { presentWriters = false }: { presentWriters?: boolean } = {},
+  { presentWriters = false, clock }: { presentWriters?: boolean; clock?: Clock } = {},
 ): TestWorld {
   let world: OpenDeps
   let opened: Opened | null = null
@@ -74,6 +76,7 @@ export function useWorld(
         ...settings,
       },
       pino({ level: 'fatal' }),
+      { clock },
     )
     checkGateOrder(world.deps.gates)
     if (!presentWriters) world.deps.writers = ABSENT_WRITERS

@@ -2,6 +2,7 @@
 // nothing; then the turns are appended; then the run starts, with a journal entry.
 
 import { randomBytes } from 'node:crypto'
+import { sleep } from '../../clock.ts'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
 import { readOpenCalls } from '../../store/sql/run/provider-calls.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
@@ -189,14 +190,14 @@ async function repeat(
 ): Promise<{ run: RunRow; turns: Turn[] }> {
   const { repeatedId, runningId } = await findRivals(deps.pool, viewer.tenant, reserved)
   const isSeen = (id: string) => requireRun(deps, trusted(viewer), id).catch(() => null)
-  const until = performance.now() + STARTING_MS
+  const until = deps.clock.performance.now() + STARTING_MS
   if (repeatedId === null) {
     throw alreadyRunning(reserved.actor, runningId !== null && (await isSeen(runningId)) ? runningId : null)
   }
   let run = await isSeen(repeatedId)
   // The other call is appending its turns.
-  while (!run && performance.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  while (!run && deps.clock.performance.now() < until) {
+    await sleep(deps.clock, 50)
     run = await isSeen(repeatedId)
   }
   const key = JSON.stringify(reserved.clientId)

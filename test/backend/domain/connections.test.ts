@@ -1,14 +1,16 @@
 // The presence of an actor ends with its last connection, unless the actor connects again at once.
 
 import { describe, expect, it } from 'vitest'
-import { createConnections } from '../../../src/domain/connections.ts'
+import { createConnections, GRACE_MS } from '../../../src/domain/connections.ts'
 import { getPresence, setPresence } from '../../../src/domain/presence.ts'
 import { backends } from '../../support/backend.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { read } from '../../support/reading.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
 describe.each(backends)('connections on $name', (backend) => {
-  const world = useWorld(backend)
+  const clock = fakeClock()
+  const world = useWorld(backend, {}, { clock })
 
   const sets = (tenant: Tenant, conversationId: string, actor: string) =>
     setPresence(world.deps, tenant.as(actor), { conversationId, state: 'TYPING' }, null)
@@ -29,11 +31,15 @@ describe.each(backends)('connections on $name', (backend) => {
     const second = connections.open(tenant.as('ada'))
     const ofBob = connections.open(tenant.as('bob'))
     ofBob()
+    await clock.advance(GRACE_MS)
     const isOffline = (name: string) => (event: (typeof live.events)[number]) =>
       event.type === 'PresenceChanged' && event.participant.actor === name && event.state === 'OFFLINE'
     await live.until('bob to leave', ({ events }) => events.some(isOffline('bob')))
     expect(await stateOf(conversationId, 'ada')).toBe('TYPING')
     second()
+    await clock.advance(GRACE_MS - 1)
+    expect(await stateOf(conversationId, 'ada')).toBe('TYPING')
+    await clock.advance(1)
     await live.until('ada to leave', ({ events }) => events.some(isOffline('ada')))
     expect(live.events.filter(isOffline('ada'))).toHaveLength(1)
     await live.stop()
@@ -47,6 +53,7 @@ describe.each(backends)('connections on $name', (backend) => {
     for (const id of ids) await sets(tenant, id, 'ada')
     await sets(other, foreign, 'ada')
     world.deps.connections.open(tenant.as('ada'))()
+    await clock.advance(GRACE_MS)
     for (const live of readings) {
       await live.until('the end of the presence', ({ events }) => events.length === 2)
       expect(live.events).toMatchObject([{ state: 'TYPING' }, { state: 'OFFLINE' }])

@@ -3,6 +3,7 @@
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisConnector } from '../../../src/bus/redis-client.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { createRedisRateLimit } from '../../../src/bus/redis-rate-limit.ts'
 import { POINTS, rateLimitContract } from '../../contract/rate-limit.ts'
 import { createProxy } from '../../support/proxy.ts'
@@ -19,13 +20,15 @@ describe.skipIf(!server)('rate limits on Redis (needs TEST_REDIS_URL)', () => {
 
   rateLimitContract('of two processes', async () => {
     await admin.flushDb()
-    const [limit, other] = await Promise.all([1, 2].map(() => createRedisRateLimit(redisConnector(url, quiet), POINTS)))
+    const [limit, other] = await Promise.all(
+      [1, 2].map(() => createRedisRateLimit(redisConnector(url, quiet), POINTS, systemClock)),
+    )
     return { limit: limit!, other: other! }
   })
 
   test('the key of a viewer expires with the period', async ({ onTestFinished }) => {
     await admin.flushDb()
-    const limit = await createRedisRateLimit(redisConnector(url, quiet), POINTS)
+    const limit = await createRedisRateLimit(redisConnector(url, quiet), POINTS, systemClock)
     onTestFinished(() => limit.close())
     for (let at = 0; at < 3; at++) await limit.take('ada', 2)
     const [key] = await admin.keys('colloquy:rate:*')
@@ -36,7 +39,7 @@ describe.skipIf(!server)('rate limits on Redis (needs TEST_REDIS_URL)', () => {
   test('during an outage, each process limits requests independently', async ({ onTestFinished }) => {
     const proxy = await createProxy(server)
 
-    const limit = await createRedisRateLimit(redisConnector(proxy.url, quiet), POINTS)
+    const limit = await createRedisRateLimit(redisConnector(proxy.url, quiet), POINTS, systemClock)
     onTestFinished(async () => {
       await limit.close()
       await proxy.close()

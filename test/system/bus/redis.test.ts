@@ -5,6 +5,7 @@ import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest'
 import { createRedisBus } from '../../../src/bus/redis.ts'
 import { redisConnector } from '../../../src/bus/redis-client.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { createRedisPresence } from '../../../src/bus/redis-presence.ts'
 import { createRedisRateLimit } from '../../../src/bus/redis-rate-limit.ts'
 import { Unavailable } from '../../../src/errors.ts'
@@ -242,7 +243,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       const stores = await Promise.all([
         createRedisBus(connect, log),
         createRedisPresence(connect),
-        createRedisRateLimit(connect, 10),
+        createRedisRateLimit(connect, 10, systemClock),
       ])
       context.onTestFinished(async () => {
         for (const store of stores) await store.close()

@@ -8,6 +8,7 @@ const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. LEAVES import only each other. */
 const LEAVES = [
+  'clock',
   'errors',
   'thread',
   'yield',
@@ -22,6 +23,7 @@ const LEAVES = [
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
+  clock: { all: [] },
   errors: { all: [] },
   counters: { all: [] },
   thread: { all: [] },
@@ -50,12 +52,13 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'json-text',
       'yield',
       'queue-delay',
+      'clock',
       'errors',
       'counters',
       'webassembly',
     ],
   },
-  graphql: { all: ['graphql', 'domain', 'json-text', 'yield', 'errors', 'counters'], types: ['store'] },
+  graphql: { all: ['graphql', 'domain', 'json-text', 'yield', 'clock', 'errors', 'counters'], types: ['store'] },
   server: {
     all: [
       'server',
@@ -66,6 +69,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'yield',
       'queue-delay',
       'free-memory',
+      'clock',
       'errors',
       'counters',
       'package-versions',
@@ -88,13 +92,14 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'text',
       'queue-delay',
       'cleanup',
+      'clock',
       'errors',
       'log',
       'package-versions',
     ],
     types: ['config'],
   },
-  command: { all: ['cleanup', 'deps', 'domain', 'errors', 'log'], types: ['config'] },
+  command: { all: ['cleanup', 'deps', 'domain', 'clock', 'errors', 'log'], types: ['config'] },
   main: {
     all: [
       'command',
@@ -104,6 +109,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'store',
       'providers',
       'config',
+      'clock',
       'errors',
       'free-memory',
       'log',

@@ -2,9 +2,10 @@
 
 import { createMemoryPresence } from '../../../src/bus/memory-presence.ts'
 import { presenceContract } from '../../contract/presence.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 
 presenceContract('presence in memory', async () => {
-  let now = 0
-  const store = createMemoryPresence(() => now)
-  return { store, other: store, elapse: async (ms) => void (now += ms) }
+  const clock = fakeClock()
+  const store = createMemoryPresence(clock)
+  return { store, other: store, elapse: clock.advance }
 })

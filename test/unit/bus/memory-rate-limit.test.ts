@@ -2,19 +2,21 @@
 
 import { expect, test } from 'vitest'
 import { createMemoryRateLimit } from '../../../src/bus/memory-rate-limit.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { POINTS, rateLimitContract } from '../../contract/rate-limit.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 
 rateLimitContract('the rate limit of one process', async () => {
-  const limit = createMemoryRateLimit(POINTS)
+  const limit = createMemoryRateLimit(POINTS, systemClock)
   return { limit, other: limit }
 })
 
 test('a key has all its points again after its period', async () => {
-  let now = 1_000
-  const limit = createMemoryRateLimit(POINTS, () => now)
+  const clock = fakeClock()
+  const limit = createMemoryRateLimit(POINTS, clock)
   await limit.take('ada', POINTS)
-  now += 20_000
+  await clock.advance(20_000)
   expect(await limit.take('ada', 1)).toBe(40_000)
-  now += 40_000
+  await clock.advance(40_000)
   expect(await limit.take('ada', POINTS)).toBeNull()
 })

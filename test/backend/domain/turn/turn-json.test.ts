@@ -45,8 +45,11 @@ describe.each(backends)('turns as JSON on $name', (backend) => {
     expect((await check(tenant, conversationId)).map(({ text }) => text)).toEqual(texts)
   })
 
+  /** Postgres has no null character, and the text of a turn is not blank. */
+  const isStorable = (each: string) => !each.includes('\0') && each.trim() !== ''
+
   it('are the same for any text', async () => {
-    const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).filter((each) => !each.includes('\0'))
+    const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).filter(isStorable)
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 100 }), async (texts) => {
         const tenant = world.tenant()
