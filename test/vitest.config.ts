@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vitest/config'
 import { isLong } from './support/long.ts'
-import { PATIENCE_MS } from './support/patience.ts'
+import { HANG_MS, PATIENCE_MS } from './support/patience.ts'
 
 /** Files that are skipped without services or without LONG=1. A skipped file needs no process of its own. */
 const WITH_SERVICES = [
@@ -45,10 +45,8 @@ export default defineConfig({
     // Runs more files at once than there are cores (two), because tests often wait for leases, polls and processes.
     // With LONG=1, they also wait for the services.
     maxWorkers: isLong ? 4 : 3,
-    // With LONG=1, tests that start and kill servers make other tests several times slower. The machines of CI may be
-    // slow too.
-    testTimeout: process.env.LONG || process.env.CI ? 180_000 : 60_000,
-    hookTimeout: process.env.LONG || process.env.CI ? 180_000 : 60_000,
+    testTimeout: HANG_MS,
+    hookTimeout: HANG_MS,
     projects: [
       {
         extends: true,

@@ -80,7 +80,7 @@ describe.runIf(isLong).each(everyBackend)('a run that waits for approval, on $na
     })
     await server.kill()
     await server.start()
-    await expect.poll(stateOf, { timeout: 30_000 }).toBe('WAITING_FOR_TOOLS')
+    await expect.poll(stateOf).toBe('WAITING_FOR_TOOLS')
 
     const [{ callId }] = (await run(server, `query ($id: ID!) { nodes(ids: [$id]) { ... on Approval { callId } } }`, {
       id: tea.id,
@@ -110,5 +110,5 @@ describe.runIf(isLong).each(everyBackend)('a run that waits for approval, on $na
       ['bot', 'ASSISTANT', 'COMMITTED'],
     ])
     expect(history.at(-1).text).toBe('Tea is on its way.')
-  }, 120_000)
+  })
 })

@@ -62,7 +62,7 @@ describe('the programs', () => {
     }
     return { id, ada: ada.conversation(id), options, lines }
   }
-  const until = (expectation: () => unknown) => vi.waitFor(expectation, { timeout: 20_000, interval: 20 })
+  const until = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 20 })
   async function* words() {
     for (const word of ['one ', 'two ', 'three']) {
       yield word

@@ -24,7 +24,7 @@ describe.runIf(isLong)('npm run check:answers', () => {
   it('finds one answer for each turn on an embedded server', async () => {
     const out = await check('--turns', '30', '--replicas', '4', '--store', 'embedded')
     expect(out).toMatch(/^answered once +30 /m)
-  }, 300_000)
+  })
 
   it.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
     'finds one answer for each turn on two servers (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
@@ -32,6 +32,5 @@ describe.runIf(isLong)('npm run check:answers', () => {
       const out = await check('--turns', '50', '--replicas', '4')
       expect(out).toMatch(/^answered once +50 /m)
     },
-    300_000,
   )
 })

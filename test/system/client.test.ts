@@ -56,31 +56,37 @@ describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
     closing.push(transcript.subscribe(() => {}))
 
     let isStopping = false
-    /** Writes turns one after the other, some streamed, and returns the texts of those acknowledged. */
-    async function keepWriting(actor: string): Promise<string[]> {
+    /** Texts of the acknowledged turns by author, and the number of words of the turn that the author is writing. */
+    const progress = ['bob', 'eve'].map((actor) => ({ actor, texts: [] as string[], words: 0 }))
+    /** Writes turns one after the other, some streamed. */
+    async function keepWriting(author: (typeof progress)[number]): Promise<void> {
+      const { actor, texts } = author
       const conversation = clientOf(address, tenant, actor, undefined, { timeoutMs: 5_000 }).conversation(id)
-      const texts: string[] = []
       while (!isStopping) {
         texts.push((await conversation.append(`${actor} ${texts.length}`)).text)
         const words = (async function* () {
-          for (const word of WORDS) {
+          for (const [index, word] of WORDS.entries()) {
+            author.words = index + 1
             yield `${actor} ${word}`
             await sleep(10)
           }
         })()
         texts.push((await conversation.write(words)).text)
+        author.words = 0
       }
-      return texts
     }
-    const writing = Promise.all([keepWriting('bob'), keepWriting('eve')])
+    const writing = Promise.all(progress.map(keepWriting))
     for (const signal of SIGNALS) {
-      await sleep(1_500)
+      const counts = progress.map(({ texts }) => texts.length)
+      // Since the last start each author has completed two turns, and each has written part of another.
+      const areWriting = () => progress.every(({ texts, words }, i) => texts.length >= counts[i]! + 2 && words > 10)
+      await expect.poll(areWriting, { interval: 5 }).toBe(true)
       await server.kill(signal)
-      await sleep(300)
       await server.start()
     }
     isStopping = true
-    const written = (await writing).flat()
+    await writing
+    const written = progress.flatMap(({ texts }) => texts)
 
     const answer = await fetch(`${address}/graphql`, {
       method: 'POST',
@@ -96,22 +102,14 @@ describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
     }
     const all = Array.from({ length: conversation.lastSeq }, (_, index) => index + 1)
     for (const received of followers) {
-      await expect.poll(() => received.seqs.at(-1), { timeout: 60_000 }).toBe(conversation.lastSeq)
+      await expect.poll(() => received.seqs.at(-1)).toBe(conversation.lastSeq)
       expect(received.seqs).toEqual(all)
       for (const [turnId, pieces] of received.pieces) {
         expect(pieces).toBe(received.joined.get(turnId))
         expect(received.final.get(turnId)!.startsWith(pieces)).toBe(true)
       }
     }
-    await expect
-      .poll(
-        () =>
-          transcript
-            .get()
-            .turns.map(({ text }) => text)
-            .slice(-stored.length),
-        { timeout: 60_000 },
-      )
-      .toEqual(stored)
-  }, 180_000)
+    const shown = () => transcript.get().turns.map(({ text }) => text)
+    await expect.poll(() => shown().slice(-stored.length)).toEqual(stored)
+  })
 })

@@ -97,7 +97,7 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
       THREAD_SUMMARY_EVERY_N: '4',
       LOG_LEVEL: 'info',
     })
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await server?.stop()
@@ -207,7 +207,6 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
               { id },
             )
           ).conversation.summaries.nodes.length,
-        { timeout: 30_000 },
       )
       .toBeGreaterThan(0)
     expect(
@@ -215,7 +214,7 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
         id,
       }),
     ).toMatchObject({ deleted: { __typename: 'DeleteConversationPayload' } })
-  }, 60_000)
+  })
 
   it('owns its tables by the role, and those of pg-boss by the role for background work', async () => {
     // pg-boss creates its tables when the first job is queued: in the test above at the latest.

@@ -22,7 +22,7 @@ describe.runIf(isLong).each(backends)('the demo on $name', (backend) => {
     }
     result = await run('scripts/demo/main.ts', ['--fast'], env)
     await opened?.close()
-  }, 120_000)
+  })
 
   it('exits with code 0, and all its claims are true', () => {
     expect(result).toMatchObject({ code: 0, error: '' })

@@ -16,8 +16,6 @@ import { isLong } from '../support/long.ts'
 import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
 
 // The default timeout is too short for examples that start a process or wait for background work.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 let server: RunningServer
 beforeAll(async () => {
   server = await startServer(embedded)
@@ -73,7 +71,7 @@ describe('the commands of README.md', () => {
   it('print the answers that README.md shows below them, each command in a shell of its own', async () => {
     expect(steps.map(({ answer }) => answer.language)).toEqual(['json', 'json', 'text', 'json', 'json'])
     const live: ReturnType<typeof start>[] = []
-    const expectLive = (text: string) => vi.waitFor(() => expect(live[0]!.printed).toBe(text), { timeout: 20_000 })
+    const expectLive = (text: string) => vi.waitFor(() => expect(live[0]!.printed).toBe(text))
     const [first, last] = codeBlocks.filter(({ language }) => language === 'text').map(({ text }) => text)
     try {
       for (const { command, answer } of steps) {
@@ -121,7 +119,7 @@ describe('docs/recall.md', () => {
         }
         expect(got).toEqual(expected)
       },
-      { timeout: 60_000, interval: 200 },
+      { interval: 200 },
     )
   })
 })
@@ -190,11 +188,11 @@ describe('docs/client.md', () => {
     try {
       const find = '{ conversation(key: "minutes", as: "ada") { id turns(last: 1) { nodes { actor text } } } }'
       const found = async () => (await ask(find)).data?.conversation
-      await vi.waitFor(async () => expect(await found()).toBeTruthy(), { timeout: 60_000, interval: 200 })
+      await vi.waitFor(async () => expect(await found()).toBeTruthy(), { interval: 200 })
       await append((await found()).id, 'ada', '@scribe Good morning.')
       const answer = { actor: 'scribe', text: 'ada said: @scribe Good morning.' }
       const answered = async () => expect((await found()).turns.nodes).toEqual([answer])
-      await vi.waitFor(answered, { timeout: 60_000, interval: 200 })
+      await vi.waitFor(answered, { interval: 200 })
     } finally {
       child.kill('SIGKILL')
       await rm(file)
@@ -254,7 +252,7 @@ describe('the operations of docs/agents.md', () => {
     const last = '($id: ID!) { conversation(id: $id) { turns(last: 1) { nodes { actor status } } } }'
     const answered = [{ actor: 'researcher', status: 'COMMITTED' }]
     const newest = async () => (await ask(`query ${last}`, { id: conversationId })).data.conversation.turns.nodes
-    await vi.waitFor(async () => expect(await newest()).toEqual(answered), { timeout: 60_000, interval: 200 })
+    await vi.waitFor(async () => expect(await newest()).toEqual(answered), { interval: 200 })
   })
 
   it('claim a turn, and answer it once', async () => {

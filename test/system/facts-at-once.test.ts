@@ -39,7 +39,7 @@ const backend = backends.at(-1)!
 describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs TEST_DATABASE_URL)', () => {
   const world = useWorld(backend, { databasePoolSize: CALLERS + 4 })
 
-  it('cause no deadlock, and no fact is superseded by a deleted fact or by itself', { timeout: 240_000 }, async () => {
+  it('cause no deadlock, and no fact is superseded by a deleted fact or by itself', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const newConversation = () => tenant.newConversation('ada', 'bob', { actor: 'bot', kind: 'AGENT' })

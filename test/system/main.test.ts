@@ -31,7 +31,7 @@ async function run(env: Record<string, string>, until?: string, args: string[] =
   return { code, ...output }
 }
 
-describe('a starting process', { timeout: 60_000 }, () => {
+describe('a starting process', () => {
   let directory: string
   let closedPort: number
   beforeAll(async () => {

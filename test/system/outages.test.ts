@@ -152,7 +152,6 @@ describe.skipIf(!SERVICES)('while Postgres and Redis are killed and started agai
         }
       })
     },
-    300_000,
   )
 })
 

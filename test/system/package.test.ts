@@ -166,7 +166,7 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
     expect(tarball, packed.stdout).toBeDefined()
     await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true }))
     await inProject('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', `./${tarball}`)
-  }, 300_000)
+  })
   afterAll(() => rm(project, { recursive: true, force: true }))
 
   it(`takes at most ${MAX_MIB} MiB installed, without the Prisma CLI, tsx or a compiler`, async () => {
@@ -215,7 +215,7 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
       const ofClient = await inProject(process.execPath, join(project, `out/client-program.${extension}`))
       expect(JSON.parse(ofClient.trim().split('\n').at(-1)!)).toEqual(CLIENT_PRINTED)
     }
-  }, 300_000)
+  })
 
   it('answers a query from `npx colloquy`, and stops on SIGTERM', async () => {
     const server = spawn('npx', ['--no-install', 'colloquy'], {
@@ -240,5 +240,5 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
     server.removeAllListeners('exit')
     process.kill(-server.pid!, 'SIGTERM')
     await once(server, 'close') // npx exits before the server, which keeps the output open and DATA_DIR in use
-  }, 300_000)
+  })
 })

@@ -88,34 +88,30 @@ function followByEventSource({ url }: Server, id: string) {
   return reader
 }
 
-test.runIf(isLong)(
-  'stock clients receive every entry once while their server is killed',
-  async () => {
-    const dataDir = await newDataDir()
-    closing.push(() => rm(dataDir, { recursive: true }))
-    const server = await createServerProcess({ dataDir })
-    closing.push(() => server.kill())
-    await server.start()
-    const id = await createConversation(server, ['ada', 'bob'])
-    const readers = [followBySocket, followByStream, followByEventSource].map((follow) => follow(server, id))
+test.runIf(isLong)('stock clients receive every entry once while their server is killed', async () => {
+  const dataDir = await newDataDir()
+  closing.push(() => rm(dataDir, { recursive: true }))
+  const server = await createServerProcess({ dataDir })
+  closing.push(() => server.kill())
+  await server.start()
+  const id = await createConversation(server, ['ada', 'bob'])
+  const readers = [followBySocket, followByStream, followByEventSource].map((follow) => follow(server, id))
 
-    let head = 2
-    const say = async (count: number) => {
-      for (let n = 0; n < count; n++) ({ seq: head } = await append([server], id, 'bob', `turn ${head}`))
-    }
-    for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
-      await say(10)
-      await until(() => readers.every(({ seqs }) => seqs.length > 2))
-      // The server may be killed while it delivers these turns.
-      const writing = say(20)
-      await new Promise((resolve) => setTimeout(resolve, 30))
-      await server.kill(signal)
-      await server.start()
-      await writing
-    }
-    await until(() => readers.every(({ seqs }) => seqs.length >= head))
-    const all = Array.from({ length: head }, (_, index) => index + 1)
-    for (const { name, seqs } of readers) expect(seqs, name).toEqual(all)
-  },
-  180_000,
-)
+  let head = 2
+  const say = async (count: number) => {
+    for (let n = 0; n < count; n++) ({ seq: head } = await append([server], id, 'bob', `turn ${head}`))
+  }
+  for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
+    await say(10)
+    await until(() => readers.every(({ seqs }) => seqs.length > 2))
+    // The server may be killed while it delivers these turns.
+    const writing = say(20)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    await server.kill(signal)
+    await server.start()
+    await writing
+  }
+  await until(() => readers.every(({ seqs }) => seqs.length >= head))
+  const all = Array.from({ length: head }, (_, index) => index + 1)
+  for (const { name, seqs } of readers) expect(seqs, name).toEqual(all)
+})

@@ -15,7 +15,7 @@ import { createProxy } from '../../support/proxy.ts'
 const url = process.env.TEST_REDIS_URL ?? ''
 const quiet = { info() {}, warn() {}, error() {} }
 
-describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_000 }, () => {
+describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', () => {
   busContract('within a process', async () => {
     const bus = await createRedisBus(redisConnector(url, quiet), quiet)
     return { publisher: bus, listener: bus }
@@ -191,7 +191,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
           bus.publish(topic, 'lost')
           expect(restored).toHaveBeenCalled()
         },
-        { timeout: 20_000, interval: 50 },
+        { interval: 50 },
       )
       // Each of the two connections has its own watchdog; both connections must have been replaced.
       await vi.waitFor(() => bus.ping(), WAIT_OPTIONS)

@@ -27,7 +27,7 @@ const PROGRAM = `
   setTimeout(() => process.exit(), 500)
 `
 
-describe.skipIf(!url)('the bus over TLS (needs TEST_REDIS_URL)', { timeout: 60_000 }, () => {
+describe.skipIf(!url)('the bus over TLS (needs TEST_REDIS_URL)', () => {
   let directory: string
   let certificate: string
   let proxy: ReturnType<typeof createServer>

@@ -7,10 +7,9 @@ import { tabs } from '../../../src/server/graphiql.ts'
 import { embedded } from '../../support/backend.ts'
 import { chromiumPath, screenshot, startChromium } from '../../support/chromium.ts'
 import { isLong } from '../../support/long.ts'
+import { PATIENCE_MS } from '../../support/patience.ts'
 import { createProxy, type Proxy } from '../../support/proxy.ts'
 import { useServer } from '../../support/server.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const WIDTH = 1_360
 
@@ -39,7 +38,7 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
     origin = new URL(proxy.url).origin
     browser = await startChromium()
     page = await browser.newPage({ viewport: { width: WIDTH, height: 900 } })
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(PATIENCE_MS)
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) problems.push(`${message.type()}: ${message.text()}`)
     })

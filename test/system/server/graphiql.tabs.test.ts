@@ -7,9 +7,8 @@ import { tabs } from '../../../src/server/graphiql.ts'
 import { embedded } from '../../support/backend.ts'
 import { chromiumPath, screenshot, startChromium } from '../../support/chromium.ts'
 import { isLong } from '../../support/long.ts'
+import { PATIENCE_MS } from '../../support/patience.ts'
 import { useServer } from '../../support/server.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const TITLES = tabs.map(({ query }) => /^(?:query|mutation|subscription) (\w+)/m.exec(query)![1]!)
 
@@ -29,7 +28,7 @@ describe.runIf(isLong && chromiumPath)('The tabs of GraphiQL (needs LONG=1, and 
   beforeEach(async () => {
     context = await browser.newContext({ viewport: { width: 1_360, height: 900 } })
     page = await context.newPage()
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(PATIENCE_MS)
     await open()
   })
   afterEach(() => context.close())
@@ -67,7 +66,7 @@ describe.runIf(isLong && chromiumPath)('The tabs of GraphiQL (needs LONG=1, and 
     await page.keyboard.press('Control+A')
     await page.keyboard.press('Delete')
     await page.keyboard.insertText(text)
-    await vi.waitFor(async () => expect(await stored()).toContain(JSON.stringify(text)), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await stored()).toContain(JSON.stringify(text)))
   }
   const stored = () => page.evaluate(() => String(localStorage.getItem('graphiql:tabState')))
   /** Runs the selected tab, and returns what the page sent. */

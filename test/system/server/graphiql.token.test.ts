@@ -3,14 +3,13 @@
 // names a directory for screenshots.
 
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createApiKey, revokeApiKey } from '../../../src/domain/api-key/api-key.ts'
 import { embedded } from '../../support/backend.ts'
 import { chromiumPath, screenshot, startChromium } from '../../support/chromium.ts'
 import { isLong } from '../../support/long.ts'
+import { PATIENCE_MS } from '../../support/patience.ts'
 import { useServer } from '../../support/server.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const admin = { tenant: 'default', actor: 'admin' }
 
@@ -129,7 +128,7 @@ describe.runIf(isLong && chromiumPath)('The dialog for the token (needs LONG=1, 
   const input = () => dialog().getByLabel('API key or token')
   async function open(width: number, height: number, colorScheme: 'light' | 'dark' = 'light'): Promise<void> {
     page = await browser.newPage({ viewport: { width, height }, colorScheme })
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(PATIENCE_MS)
     await page.goto(`${server.url}/graphql`)
     await dialog().waitFor()
   }

@@ -156,7 +156,7 @@ describe('the owner of a data directory', () => {
     const next = startEmbedded(dataDir)
     await stopping.close()
     await (await next).close()
-  }, 180_000)
+  })
 
   it.runIf(isLong)('is replaced by the next process after it was killed', async () => {
     const dataDir = await temporaryDir()

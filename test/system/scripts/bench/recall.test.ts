@@ -119,33 +119,29 @@ describe('npm run bench:recall', () => {
   }
   const bench = (...args: string[]) => run('scripts/bench/recall.ts', args)
 
-  it.runIf(isLong)(
-    'recalls all evidence when it shares words with the question',
-    async () => {
-      const texts = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
-      const path = file('7.json', {
-        name: 'seven',
-        speakers: ['Ann', 'Bob'],
-        turns: texts.map((text, i) => ({
-          id: `D1:${i}`,
-          session: 1,
-          at: '2024-03-01T09:00:00.000Z',
-          speaker: i % 2 ? 'Bob' : 'Ann',
-          text,
-        })),
-        questions: [
-          { question: 'Which colour are the tulips?', answer: 'red', category: 4, evidence: ['D1:0'] },
-          { question: 'When do we fly to Oslo?', answer: 'June', category: 2, evidence: ['D1:2'] },
-        ],
-      })
-      const { code, out, error } = await bench(path)
-      expect(error).toContain('with vectors: 100 %  2/2\n')
-      expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Evidence recall on LoCoMo 7') })
-      expect(out).toMatch(/^with vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
-      expect(out).toMatch(/^without vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
-    },
-    60_000,
-  )
+  it.runIf(isLong)('recalls all evidence when it shares words with the question', async () => {
+    const texts = ['The tulips are red.', 'The hedgehog is called Max.', 'We fly to Oslo in June.', 'The roof leaks.']
+    const path = file('7.json', {
+      name: 'seven',
+      speakers: ['Ann', 'Bob'],
+      turns: texts.map((text, i) => ({
+        id: `D1:${i}`,
+        session: 1,
+        at: '2024-03-01T09:00:00.000Z',
+        speaker: i % 2 ? 'Bob' : 'Ann',
+        text,
+      })),
+      questions: [
+        { question: 'Which colour are the tulips?', answer: 'red', category: 4, evidence: ['D1:0'] },
+        { question: 'When do we fly to Oslo?', answer: 'June', category: 2, evidence: ['D1:2'] },
+      ],
+    })
+    const { code, out, error } = await bench(path)
+    expect(error).toContain('with vectors: 100 %  2/2\n')
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Evidence recall on LoCoMo 7') })
+    expect(out).toMatch(/^with vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
+    expect(out).toMatch(/^without vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
+  })
 
   it.runIf(isLong)(
     'prints its usage if the file is missing or invalid, or if the options exclude each other',
