@@ -56,8 +56,8 @@ export function createRequestContext(
   limits: OperationLimits,
   client?: Client,
 ): RequestContext {
-  const { gates, reads, answers } = deps
-  const work = new Work(limits, client, { gates, reads, answers, viewer: principal })
+  const { clock, gates, reads, answers } = deps
+  const work = new Work(limits, clock, client, { gates, reads, answers, viewer: principal })
   return { deps, reading: readingOf(deps), principal, viewer: principal, holder, loaders: new Map(), work }
 }
 

@@ -4,6 +4,7 @@
 // it costs a client nothing to declare one.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../clock.ts'
 import type { Viewer } from '../domain/view.ts'
 import { BUSY, refuse, type Refusal } from './refuse.ts'
 
@@ -82,8 +83,7 @@ const rateOf = ({ received, startedAt }: Body, now: number, graceMs: number) =>
 type Exceeded = { maximum: number; whose: string; counts(body: Body): boolean }
 
 /** Returns the body that has arrived most slowly; of several, the largest. */
-function slowestOf(body: Body, others: readonly Body[], graceMs: number): Body {
-  const now = performance.now()
+function slowestOf(body: Body, others: readonly Body[], now: number, graceMs: number): Body {
   let slowest = body
   for (const each of others) {
     const [rate, slowestRate] = [rateOf(each, now, graceMs), rateOf(slowest, now, graceMs)]
@@ -142,7 +142,7 @@ function createLargePlaces(bodyBytes: number, endSlow: (body: Body, refusal: Ref
   }
 }
 
-export function createBodyGate(limits: BodyLimits): BodyGate {
+export function createBodyGate(limits: BodyLimits, clock: Clock): BodyGate {
   const { bodyBytes, batchBodyBytes, bodyTimeoutMs, bodyRate } = limits
   const total = Math.max(TOTAL_BODY_BYTES, LARGEST_BODIES * bodyBytes, LARGEST_BODIES * batchBodyBytes)
   const graceMs = Math.min(MAX_GRACE_MS, bodyTimeoutMs / 2)
@@ -166,14 +166,14 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
     if (!arriving.has(body)) return
     counts.add(body, bytes)
     for (let exceeded = counts.exceededBy(body); exceeded && arriving.has(body); exceeded = counts.exceededBy(body)) {
-      const slowest = slowestOf(body, [...arriving].filter(exceeded.counts), graceMs)
+      const slowest = slowestOf(body, [...arriving].filter(exceeded.counts), clock.performance.now(), graceMs)
       const message = `The bodies of the requests in progress ${exceeded.whose} exceed ${exceeded.maximum} bytes. Try again later.`
       end(slowest, { ...BUSY, message })
     }
   }
 
-  const timer = setInterval(() => {
-    const now = performance.now()
+  const timer = clock.setInterval(() => {
+    const now = clock.performance.now()
     for (const body of arriving) {
       if (now - body.startedAt >= bodyTimeoutMs) {
         const message = `The body did not arrive within ${bodyTimeoutMs / 1000} s.`
@@ -187,7 +187,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
   timer.unref()
 
   const enterLarge = createLargePlaces(bodyBytes, (other, refusal) => {
-    const isSlow = arriving.has(other) && rateOf(other, performance.now(), LARGE_GRACE_MS) <= bodyRate
+    const isSlow = arriving.has(other) && rateOf(other, clock.performance.now(), LARGE_GRACE_MS) <= bodyRate
     if (isSlow) end(other, refusal)
     return isSlow
   })
@@ -199,7 +199,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
     admit(request, response, sender) {
       const { viewer, address } = sender
       const isLarge = Number(request.headers['content-length']) > bodyBytes
-      const body: Body = { request, response, address, isLarge, received: 0, startedAt: performance.now() }
+      const body: Body = { request, response, address, isLarge, received: 0, startedAt: clock.performance.now() }
       const refusal = bodyRefusal(request.headers, limits) ?? (isLarge ? enterLarge(body, viewer) : null)
       if (refusal) {
         refuse(response, refusal)
@@ -217,6 +217,6 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
       })
       return true
     },
-    close: () => clearInterval(timer),
+    close: () => clock.clearInterval(timer),
   }
 }

@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql'
+import type { Clock } from '../clock.ts'
 import { counters } from '../counters.ts'
 import type { ConversationEvent } from '../domain/event/event.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -104,14 +105,14 @@ function refuseWith(
 }
 
 /** Sends the headers, and then a comment every HEARTBEAT_MS until the response is closed. */
-function startStream(response: ServerResponse): void {
+function startStream(response: ServerResponse, clock: Clock): void {
   response.writeHead(200, HEADERS)
   // Browsers report the stream as open only when the first bytes have arrived.
   response.write(COMMENT)
-  const heartbeat = setInterval(() => {
+  const heartbeat = clock.setInterval(() => {
     if (response.writableLength === 0 && !response.writableEnded) response.write(COMMENT)
   }, HEARTBEAT_MS)
-  response.once('close', () => clearInterval(heartbeat))
+  response.once('close', () => clock.clearInterval(heartbeat))
 }
 
 /** One stream. `isRefused` is true once its token has expired or was revoked. */
@@ -143,13 +144,13 @@ function send({ outbox }: Stream, result: ExecutionResult): void {
  * When the token expires or is revoked, adds an error to the outbox and calls `stop`. The stream then ends without the
  * event `complete`, so that the client connects again with a new token and resumes.
  */
-function endWithToken(stream: Stream, stop: () => void): void {
+function endWithToken(stream: Stream, clock: Clock, stop: () => void): void {
   const { identity, response } = stream
   const stopWatching = identity.watch(({ code, message }) => {
     if (!stream.isLive) return
     send(stream, { errors: [new GraphQLError(message, { extensions: { code } })] })
     stream.isRefused = true
-    setTimeout(() => response.destroy(), ENDING_MS).unref()
+    clock.setTimeout(() => response.destroy(), ENDING_MS).unref()
     stop()
   })
   response.once('close', stopWatching)
@@ -159,7 +160,7 @@ function endWithToken(stream: Stream, stop: () => void): void {
 async function sendResults(
   stream: Stream,
   outcome: ExecutionResult | AsyncIterable<ExecutionResult>,
-  mask: OperationServices['mask'],
+  { deps, mask }: OperationServices,
 ): Promise<void> {
   const { response, outbox } = stream
   try {
@@ -167,7 +168,7 @@ async function sendResults(
       const iterator = outcome[Symbol.asyncIterator]()
       const stop = () => void iterator.return?.().catch(mask)
       response.once('close', stop)
-      endWithToken(stream, stop)
+      endWithToken(stream, deps.clock, stop)
       if (response.destroyed) stop()
       for (let next = await iterator.next(); !next.done && !stream.isRefused; next = await iterator.next()) {
         send(stream, next.value)
@@ -189,7 +190,7 @@ export function createEventStreams(services: OperationServices): EventStreams {
   const interrupt = (response: ServerResponse) => response.end(() => response.req.socket.end())
 
   function start(response: ServerResponse): void {
-    startStream(response)
+    startStream(response, deps.clock)
     if (isClosing) return void interrupt(response)
     open.add(response)
     counters.eventStreams += 1
@@ -245,7 +246,7 @@ export function createEventStreams(services: OperationServices): EventStreams {
       else {
         if (!response.destroyed) start(response)
         onStart()
-        void sendResults(stream, result, mask)
+        void sendResults(stream, result, services)
       }
       return true
     },

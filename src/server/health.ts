@@ -7,25 +7,29 @@ import { Unavailable } from '../errors.ts'
 /** Time after which a dependency that has not responded counts as down, ms. */
 const CHECK_TIMEOUT_MS = 2_000
 
-type Log = Pick<Platform['log'], 'warn' | 'info'>
+type Services = Pick<Platform, 'clock'> & { log: Pick<Platform['log'], 'warn' | 'info'> }
 
 /**
  * Returns a check of one dependency. It logs the cause when the dependency starts to fail, and when it responds again.
  */
-function dependency(name: string, check: () => Promise<unknown>, log: Log): () => Promise<'up' | 'down'> {
+function dependency(
+  name: string,
+  check: () => Promise<unknown>,
+  { clock, log }: Services,
+): () => Promise<'up' | 'down'> {
   let isReported = false
   return async () => {
     const late = () => new Error(`no response within ${CHECK_TIMEOUT_MS / 1000} s`)
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<Error>((resolve) => {
-      timer = setTimeout(() => resolve(late()), CHECK_TIMEOUT_MS)
+      timer = clock.setTimeout(() => resolve(late()), CHECK_TIMEOUT_MS)
       timer.unref()
     })
     const answer = check().then(
       () => null,
       (error: unknown) => error,
     )
-    const err = await Promise.race([answer, timeout]).finally(() => clearTimeout(timer))
+    const err = await Promise.race([answer, timeout]).finally(() => clock.clearTimeout(timer))
     // The adapter that throws Unavailable has logged the outage, and logs its end.
     if (err !== null && !isReported && !(err instanceof Unavailable)) {
       log.warn({ err, dependency: name }, 'a dependency does not respond')
@@ -48,8 +52,11 @@ export type HealthReport = {
   answer(response: ServerResponse, path: '/health' | '/ready', draining: boolean): Promise<void>
 }
 
-export function createHealthReport(health: Health, log: Log, isShedding: () => boolean): HealthReport {
-  const checks = [dependency('database', () => health.database(), log), dependency('bus', () => health.bus(), log)]
+export function createHealthReport(health: Health, services: Services, isShedding: () => boolean): HealthReport {
+  const checks = [
+    dependency('database', () => health.database(), services),
+    dependency('bus', () => health.bus(), services),
+  ]
   return {
     async answer(response, path, draining) {
       let code = 200

@@ -155,7 +155,7 @@ const failWith =
  */
 function createHttp(
   services: Services,
-  { log, answers }: Deps,
+  deps: Deps,
   fail: (response: ServerResponse) => (error: unknown) => void,
 ): HttpServer {
   const { config, addresses } = services
@@ -177,12 +177,12 @@ function createHttp(
     },
   )
   http.maxConnections = MAX_CONNECTIONS
-  endUnread(http, writeTimeoutMs, answers, (socket, ended) => {
+  endUnread(http, writeTimeoutMs, deps, (socket, ended) => {
     const reason =
       ended === 'timeout'
         ? `The client accepted no data for ${writeTimeoutMs / 1000} s.`
         : 'The client reads too slowly, and others wait for the memory of its unread data.'
-    log.warn({ clientAddress: addresses.last(socket), reason }, 'closed a connection')
+    deps.log.warn({ clientAddress: addresses.last(socket), reason }, 'closed a connection')
   })
   return http
 }
@@ -200,13 +200,13 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const posts = { yoga, documents, mask, gates: deps.gates, streams, isFast: config.fastPost }
   const authenticator = createAuthenticator(deps, config.authentication)
   const admission = createAdmission({ ...deps.delays, reads: deps.gates.reads }, config.maxQueueMs, deps.log)
-  const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
+  const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes }, deps.clock)
   const addresses = createClientAddresses(config.trustedProxies)
   let draining = false
   const fail = failWith(mask)
   const services: Services = {
     config,
-    health: createHealthReport(health, deps.log, () => admission.isShedding),
+    health: createHealthReport(health, deps, () => admission.isShedding),
     bodies,
     addresses,
     authenticator,
@@ -253,9 +253,9 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       const closed = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])
       http.closeIdleConnections()
       streams.close()
-      const forceClose = setTimeout(() => http.closeAllConnections(), config.shutdownMs)
+      const forceClose = deps.clock.setTimeout(() => http.closeAllConnections(), config.shutdownMs)
       await closed
-      clearTimeout(forceClose)
+      deps.clock.clearTimeout(forceClose)
       bodies.close()
       admission.close()
       await authenticator.close()

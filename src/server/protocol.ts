@@ -4,6 +4,7 @@
 
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { CloseCode, MessageType, parseMessage, type SubscribePayload } from 'graphql-ws'
+import type { Clock } from '../clock.ts'
 import { stringify } from '../json-text.ts'
 import { resultWithoutHttp, withoutHttp } from './failures.ts'
 import { isIterable, isRefused, type Outcome } from './operation.ts'
@@ -131,18 +132,18 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
   }
 }
 
-export function createProtocol(wire: Wire, handlers: Handlers): Protocol {
+export function createProtocol(wire: Wire, handlers: Handlers, clock: Clock): Protocol {
   const operations = createOperations(wire, handlers)
   let isInitialised = false
   let isConnected = false
   let isClosed = false
-  const timer = setTimeout(() => {
+  const timer = clock.setTimeout(() => {
     close(CloseCode.ConnectionInitialisationTimeout, `Send connection_init within ${INIT_TIMEOUT_MS / 1000} s.`)
   }, INIT_TIMEOUT_MS)
 
   function closed(): void {
     isClosed = true
-    clearTimeout(timer)
+    clock.clearTimeout(timer)
     operations.endAll()
   }
 
@@ -154,7 +155,7 @@ export function createProtocol(wire: Wire, handlers: Handlers): Protocol {
   async function initialise(parameters: Record<string, unknown>): Promise<void> {
     if (isInitialised) return close(CloseCode.TooManyInitialisationRequests, 'Send connection_init once.')
     isInitialised = true
-    clearTimeout(timer)
+    clock.clearTimeout(timer)
     const decided = handlers.connect(parameters)
     const accepted = decided instanceof Promise ? await decided : decided
     if (isClosed) return

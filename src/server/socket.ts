@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import type { WebSocket } from 'ws'
+import type { Clock } from '../clock.ts'
 import { counters, refused } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
@@ -120,6 +121,7 @@ export function openSocket(
       close: closeWith,
     },
     handlersOf(extra),
+    deps.clock,
   )
   if (client.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
     hasFailed = true
@@ -127,7 +129,7 @@ export function openSocket(
   }
   client.on('message', (data) => {
     if (hasFailed) return
-    if (!isWithinRate(performance.now())) {
+    if (!isWithinRate(deps.clock.performance.now())) {
       return refuse(`Too many messages: at most ${MESSAGES_PER_SECOND} per second.`)
     }
     protocol.receive(String(data)).catch((error: unknown) => {
@@ -137,7 +139,7 @@ export function openSocket(
       closeWith(CloseCode.InternalServerError, 'Internal server error')
     })
   })
-  const stopPinging = keepAlive(client)
+  const stopPinging = keepAlive(client, deps.clock)
   // After an invalid or too large frame, ws closes the socket with the right code.
   client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
   client.once('close', () => {
@@ -155,14 +157,14 @@ export function openSocket(
  * Terminates the socket when the client no longer responds to pings. Returns a function that stops the pings. The pongs
  * of a paused client cannot be read, so it is not terminated here; unread-data.ts closes it if it does not read.
  */
-function keepAlive(client: WebSocket): () => void {
+function keepAlive(client: WebSocket, clock: Clock): () => void {
   let alive = true
   client.on('pong', () => (alive = true))
-  const timer = setInterval(() => {
+  const timer = clock.setInterval(() => {
     if (client.isPaused) return void (alive = true)
     if (!alive) return client.terminate()
     alive = false
     if (client.readyState === client.OPEN) client.ping()
   }, PING_INTERVAL_MS)
-  return () => clearInterval(timer)
+  return () => clock.clearInterval(timer)
 }

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { counters } from '../counters.ts'
 import type { ByteBudget } from '../domain/byte-budget.ts'
+import type { Platform } from '../domain/platform.ts'
 import type { Viewer } from '../domain/view.ts'
 import { freeMemory } from '../free-memory.ts'
 import type { HeldAnswer } from '../graphql/limits/work.ts'
@@ -126,13 +127,13 @@ type EndReason = keyof typeof counters.unread
 /**
  * Watches the server's connections until it closes.
  * @param timeoutMs time without progress after which a connection is ended, ms
- * @param answers the budget of large answers
+ * @param services.answers the budget of large answers
  * @param onEnd called before a connection is ended
  */
 export function endUnread(
   http: Server,
   timeoutMs: number,
-  answers: ByteBudget,
+  { clock, answers }: Pick<Platform, 'clock' | 'answers'>,
   onEnd: (socket: Socket, reason: EndReason) => void,
 ): void {
   const watched = new Map<Socket, Progress | null>()
@@ -146,9 +147,9 @@ export function endUnread(
     onEnd(socket, reason)
     socket.destroy()
   }
-  const timer = setInterval(
+  const timer = clock.setInterval(
     () => {
-      const now = performance.now()
+      const now = clock.performance.now()
       const unread: ReturnType<typeof unreadOf>[] = []
       for (const [socket, before] of watched) {
         if (socket.writableLength === 0) {
@@ -168,7 +169,7 @@ export function endUnread(
   )
   timer.unref()
   http.once('close', () => {
-    clearInterval(timer)
+    clock.clearInterval(timer)
     noteAnswerBytes(0)
   })
 }

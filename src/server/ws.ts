@@ -89,11 +89,11 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
     async close() {
       draining = true
       for (const client of sockets.clients) client.close(1001, 'Going away')
-      const forceClose = setTimeout(() => {
+      const forceClose = deps.clock.setTimeout(() => {
         for (const client of sockets.clients) client.terminate()
       }, config.shutdownMs / 2)
       await Promise.all([...sockets.clients].map((client) => new Promise((resolve) => client.once('close', resolve))))
-      clearTimeout(forceClose)
+      deps.clock.clearTimeout(forceClose)
     },
   }
 }

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import type { Bus } from '../../src/bus/bus.ts'
+import type { Clock } from '../../src/clock.ts'
 import { createDeps, type DepsConfig } from '../../src/deps.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import type { ConversationMessage, TenantMessage } from '../../src/domain/publisher.ts'
@@ -46,8 +47,15 @@ const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes:
 /** Returns the viewer of an actor in a new tenant. */
 export const newViewer = (actor = 'ada'): Viewer => ({ tenant: `t-${randomBytes(8).toString('hex')}`, actor })
 
-/** Creates a database on the backend, on which `start` starts processes. `settings` override the defaults below. */
-export async function openSite(backend: Backend, settings: Partial<DepsConfig> = {}): Promise<Site> {
+/**
+ * Creates a database on the backend, on which `start` starts processes. `settings` override the defaults below.
+ * @param options.clock the clock of all processes; the system's clock by default
+ */
+export async function openSite(
+  backend: Backend,
+  settings: Partial<DepsConfig> = {},
+  { clock }: { clock?: Clock } = {},
+): Promise<Site> {
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
   const undo: (() => Promise<unknown>)[] = []
   let storage: Pick<DepsConfig, 'dataDir' | 'databaseUrl' | 'redisUrl'>
@@ -80,6 +88,7 @@ export async function openSite(backend: Backend, settings: Partial<DepsConfig> =
             ...settings,
           },
           log,
+          { clock },
         )
         undo.push(() => world.close())
         shared = world.deps

@@ -1,11 +1,13 @@
 // Starts an HTTP and WebSocket server in the test process with its own database, and connects real clients.
 
 import { createClient, type Client } from 'graphql-ws'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect, type MockInstance } from 'vitest'
 import { WebSocket } from 'ws'
+import type { Clock } from '../../src/clock.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import type { Health } from '../../src/domain/platform.ts'
 import { ping } from '../../src/store/db.ts'
+import type { Pool } from '../../src/store/tenant-pool.ts'
 import { createServer, type Server } from '../../src/server/http.ts'
 import type { Backend } from './backend.ts'
 import { useWorld, type TestWorld } from './world.ts'
@@ -32,13 +34,14 @@ export type TestServer = TestWorld & {
  * @param env environment variables of the server
  * @param settings see useWorld
  * @param health replaces the checks of /ready
+ * @param clock the clock of the server and its world
  */
 export function useServer(
   backend: Backend,
   env: Record<string, string> = {},
-  { settings = {}, health }: { settings?: Parameters<typeof useWorld>[1]; health?: Health } = {},
+  { settings = {}, health, clock }: { settings?: Parameters<typeof useWorld>[1]; health?: Health; clock?: Clock } = {},
 ): TestServer {
-  const world = useWorld(backend, settings)
+  const world = useWorld(backend, settings, { clock })
   const clients: Client[] = []
   let server: Server
   let port = 0
@@ -91,6 +94,20 @@ export function useServer(
     },
     close,
   }
+}
+
+/**
+ * Waits until the readers of a conversation are subscribed: each subscription reads the last seq when it starts, and
+ * the feed reads its participants last.
+ * @param query a spy on `deps.pool.query`, created before the subscriptions
+ */
+export async function subscribed(query: MockInstance<Pool['query']>, readers: number): Promise<void> {
+  const settled = (name: string) =>
+    query.mock.calls.filter(
+      ([each], call) =>
+        (each as unknown as { name?: string }).name === name && query.mock.settledResults[call]?.type === 'fulfilled',
+    ).length
+  await expect.poll(() => [settled('read-last-seq'), settled('read-all-participants')]).toEqual([readers, 1])
 }
 
 /** Returns the next `count` conversation events of a subscription, and closes it. Throws on a GraphQL error. */

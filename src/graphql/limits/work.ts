@@ -3,6 +3,7 @@
 // fields. A read that is already running is not interrupted; its result is dropped.
 
 import type { ExecutionResult, GraphQLError } from 'graphql'
+import type { Clock } from '../../clock.ts'
 import { ReadTimeout, QueueFull } from '../../errors.ts'
 import type { Platform } from '../../domain/platform.ts'
 import { yieldToEventLoop } from '../../yield.ts'
@@ -20,10 +21,7 @@ const ITEMS_PER_ITERATION = 1_000
 /** Appended to the error of a mutation, because a client that repeats the operation may execute its mutations twice. */
 const EXECUTED = 'Mutations of this operation may have been executed.'
 
-/**
- * Size of a read, in bytes, above which the operation yields to the event loop before it completes the fields. So each
- * iteration completes the fields of at most one large read.
- */
+/** Size of a read, in bytes, after which the operation yields, so that an iteration completes at most one of them. */
 const LARGE_READ_BYTES = 32 * 1024
 
 /** Processor time that the process uses to read a byte and to answer with it, ms (measured with pages of 4 MB). */
@@ -62,6 +60,7 @@ const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value in
 /** The work of one query or mutation, or of the current event of a subscription. Creating an instance is cheap. */
 export class Work implements WorkSignal {
   readonly #limits: OperationLimits
+  readonly #clock: Clock
   readonly #client: Client | undefined
   readonly #shared: Shared | undefined
   /** The operation's share of the memory for answers; null while its data is small. */
@@ -82,11 +81,13 @@ export class Work implements WorkSignal {
   #iteration: Promise<void> | null = null
 
   /**
+   * @param clock determines when the time limit ends
    * @param client absent for the events of a conversation, which are rendered for several clients
    * @param shared absent in tests
    */
-  constructor(limits: OperationLimits, client?: Client, shared?: Shared) {
+  constructor(limits: OperationLimits, clock: Clock, client?: Client, shared?: Shared) {
     this.#limits = limits
+    this.#clock = clock
     this.#client = client
     this.#shared = shared
   }
@@ -276,12 +277,12 @@ export class Work implements WorkSignal {
 
   #limitTime(finished: Promise<ExecutionResult>): Promise<ExecutionResult> {
     const { timeMs } = this.#limits
-    const timer = setTimeout(() => this.#stop(timedOut(timeMs)), timeMs)
+    const timer = this.#clock.setTimeout(() => this.#stop(timedOut(timeMs)), timeMs)
     const interrupted = new Promise<ExecutionResult>((resolve) => {
       this.#interrupt = () => resolve({ errors: [this.#failure!] })
     })
     return Promise.race([finished, interrupted]).finally(() => {
-      clearTimeout(timer)
+      this.#clock.clearTimeout(timer)
       this.#interrupt = null
     })
   }

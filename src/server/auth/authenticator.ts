@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../clock.ts'
 import type { Authentication } from '../../config/authentication.ts'
 import { API_KEY_TOPIC } from '../../domain/api-key/api-key.ts'
 import { looksLikeToken, readToken, type Token } from '../../domain/api-key/token.ts'
@@ -87,12 +88,13 @@ const sizeOf = ({ principal }: Accepted) =>
   + 100 * (principal.conversations?.size ?? 0)
 
 /** Creates the cache of the tokens that were accepted or refused recently, by their hashes. */
-function createMemory() {
-  const accepted = new LRUCache<string, Accepted>({ maxSize: REMEMBERED_BYTES.accepted, sizeCalculation: sizeOf })
+function createMemory({ Date, performance: perf }: Clock) {
+  const accepted = new LRUCache<string, Accepted>({ maxSize: REMEMBERED_BYTES.accepted, sizeCalculation: sizeOf, perf })
   const refused = new LRUCache<string, Refused>({
     maxSize: REMEMBERED_BYTES.refused,
     sizeCalculation: ({ record }) => ENTRY_BYTES.refused + (record ? ENTRY_BYTES.record : 0),
     ttl: REFUSAL_LIFE_MS,
+    perf,
   })
   return {
     recall(digest: string): Verified | undefined {
@@ -123,7 +125,7 @@ const useOfExpired = (principal: Principal | null): AuditRecord | null =>
 /** Creates the functions that verify tokens without a cache. `of` never rejects; `ofKey` may. */
 function createVerification(deps: Deps, { jwt }: Authentication) {
   const verifyKey = createVerifier(deps)
-  const verifyJwt = jwt && createJwtVerifier(jwt)
+  const verifyJwt = jwt && createJwtVerifier(jwt, deps.clock)
 
   async function ofKey(key: Token): Promise<Principal | Refused> {
     const found = await verifyKey(key)
@@ -147,11 +149,11 @@ function createVerification(deps: Deps, { jwt }: Authentication) {
 /** Creates the authenticator. It receives changes of API keys from the bus until it is closed. */
 export function createAuthenticator(deps: Deps, settings: Authentication): Authenticator {
   if (!settings.isRequired) return TRUSTING
-  const memory = createMemory()
+  const memory = createMemory(deps.clock)
   const verification = createVerification(deps, settings)
   const verifyAgain = (key: Token) =>
     verification.ofKey(key).then((found) => ('refusal' in found ? found.refusal : found))
-  const sessions = createSessions(verifyAgain, EXPIRED)
+  const sessions = createSessions(deps.clock, verifyAgain, EXPIRED)
   /** The running verifications by the hash of the token, so that simultaneous requests share one. */
   const running = new Map<string, Promise<Verified>>()
 

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
+import type { Clock } from '../../clock.ts'
 import type { Authentication } from '../../config/authentication.ts'
 import { name } from '../../domain/input.ts'
 import { RIGHTS, type Principal, type Right } from '../../domain/principal.ts'
@@ -52,28 +53,28 @@ export class InvalidToken extends Error {
 const UNREACHABLE = 'The keys of the issuer of tokens cannot be fetched. Try again later.'
 
 /** Returns a `fetch` that fails immediately, without a request, for RETRY_MS after a failure. */
-function fetchWithPause(now: () => number): typeof fetch {
+function fetchWithPause({ performance }: Clock): typeof fetch {
   let failedAt = -Infinity
   return async (...args) => {
-    if (now() - failedAt < RETRY_MS) throw new Unavailable(UNREACHABLE)
+    if (performance.now() - failedAt < RETRY_MS) throw new Unavailable(UNREACHABLE)
     try {
       const response = await fetch(...args)
-      if (response.status !== 200) failedAt = now()
+      if (response.status !== 200) failedAt = performance.now()
       return response
     } catch (error) {
-      failedAt = now()
+      failedAt = performance.now()
       throw error
     }
   }
 }
 
 /** Returns the function that finds the key of a token. @throws Unavailable if the key set cannot be fetched */
-function remoteKeys(jwksUrl: string): JWTVerifyGetKey {
+function remoteKeys(jwksUrl: string, clock: Clock): JWTVerifyGetKey {
   const keys = createRemoteJWKSet(new URL(jwksUrl), {
     timeoutDuration: FETCH_MS,
     cooldownDuration: UNKNOWN_KEY_MS,
     cacheMaxAge: KEYS_LIFE_MS,
-    [customFetch]: fetchWithPause(() => performance.now()),
+    [customFetch]: fetchWithPause(clock),
   })
   const isAboutToken = (error: unknown) =>
     error instanceof errors.JWKSNoMatchingKey
@@ -136,16 +137,17 @@ function principalOfClaims(payload: JWTPayload, settings: JwtSettings, token: st
 const digest = (token: string) => createHash('sha256').update(token).digest('hex')
 
 /** Returns a function that verifies a token. It throws InvalidToken, and Unavailable if it cannot fetch the keys. */
-export function createJwtVerifier(settings: JwtSettings): (token: string) => Promise<Principal> {
+export function createJwtVerifier(settings: JwtSettings, clock: Clock): (token: string) => Promise<Principal> {
   const { key, issuer, audience, clockToleranceSeconds: clockTolerance } = settings
   const options = { issuer, audience, clockTolerance, requiredClaims: ['exp'] }
   const secret = 'secret' in key ? Buffer.from(key.secret) : null
-  const keys = 'secret' in key ? null : remoteKeys(key.jwksUrl)
+  const keys = 'secret' in key ? null : remoteKeys(key.jwksUrl, clock)
   return async (token) => {
+    const now = { ...options, currentDate: new clock.Date() }
     try {
       const { payload } = keys
-        ? await jwtVerify(token, keys, { ...options, algorithms: ASYMMETRIC })
-        : await jwtVerify(token, secret!, { ...options, algorithms: SYMMETRIC })
+        ? await jwtVerify(token, keys, { ...now, algorithms: ASYMMETRIC })
+        : await jwtVerify(token, secret!, { ...now, algorithms: SYMMETRIC })
       return principalOfClaims(payload, settings, token)
     } catch (error) {
       if (error instanceof Unavailable || error instanceof InvalidToken) throw error

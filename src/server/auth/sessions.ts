@@ -1,6 +1,7 @@
 // The sessions of tokens: sockets and event streams. Ends a session when its token expires or is revoked. Sessions are
 // grouped by token, so that a check reads each key only once.
 
+import type { Clock } from '../../clock.ts'
 import type { Token } from '../../domain/api-key/token.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Refusal } from '../refuse.ts'
@@ -34,10 +35,15 @@ type Group = { credential: Credential; expiresAt: Date | null; timer: NodeJS.Tim
 
 /**
  * Creates the groups of sessions.
+ * @param clock determines when a token expires and when keys are checked
  * @param verify verifies a key again; if it rejects, the sessions of the key continue
  * @param expired the refusal with which the sessions of an expired token end
  */
-export function createSessions(verify: (key: Token) => Promise<Principal | Refusal>, expired: Refusal): Sessions {
+export function createSessions(
+  clock: Clock,
+  verify: (key: Token) => Promise<Principal | Refusal>,
+  expired: Refusal,
+): Sessions {
   const groups = new Map<string, Group>()
 
   let keyGroups = 0
@@ -46,14 +52,14 @@ export function createSessions(verify: (key: Token) => Promise<Principal | Refus
     const { digest, key, principal } = credential
     const group = { credential, expiresAt: principal.expiresAt, timer: undefined, watchers: new Set<OnEnd>() }
     groups.set(digest, group)
-    if (key && ++keyGroups === 1) rechecks = setInterval(checkAll, RECHECK_MS).unref()
+    if (key && ++keyGroups === 1) rechecks = clock.setInterval(checkAll, RECHECK_MS).unref()
     return group
   }
 
   function remove({ timer, credential: { digest, key } }: Group): void {
-    clearTimeout(timer)
+    clock.clearTimeout(timer)
     groups.delete(digest)
-    if (key && --keyGroups === 0) clearInterval(rechecks)
+    if (key && --keyGroups === 0) clock.clearInterval(rechecks)
   }
 
   function end(group: Group, refusal: Refusal): void {
@@ -63,11 +69,11 @@ export function createSessions(verify: (key: Token) => Promise<Principal | Refus
 
   /** Starts the timer that ends the sessions when the token expires. Restarts it after MAX_DELAY_MS if necessary. */
   function arm(group: Group): void {
-    clearTimeout(group.timer)
+    clock.clearTimeout(group.timer)
     if (group.expiresAt === null) return
-    const left = group.expiresAt.getTime() - Date.now()
+    const left = group.expiresAt.getTime() - clock.Date.now()
     if (left <= 0) return end(group, expired)
-    group.timer = setTimeout(arm, Math.min(left, MAX_DELAY_MS), group)
+    group.timer = clock.setTimeout(arm, Math.min(left, MAX_DELAY_MS), group)
     group.timer.unref()
   }
 

@@ -16,6 +16,7 @@ import {
   type BodyGate,
   type BodyLimits,
 } from '../../../src/server/body-gate.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 
 const limits = { bodyBytes: 100, batchBodyBytes: 1_000, bodyTimeoutMs: 1_000, bodyRate: 0 }
 
@@ -51,13 +52,11 @@ type Sent = { socket: Socket; status(): Promise<number | null>; message(): strin
  * x-actor name the client.
  */
 async function serve(more: Partial<BodyLimits> = {}) {
-  const gate: BodyGate = createBodyGate({
-    bodyBytes: MiB,
-    batchBodyBytes: 16 * MiB,
-    bodyTimeoutMs: 600_000,
-    bodyRate: 0,
-    ...more,
-  })
+  const clock = fakeClock()
+  const gate: BodyGate = createBodyGate(
+    { bodyBytes: MiB, batchBodyBytes: 16 * MiB, bodyTimeoutMs: 600_000, bodyRate: 0, ...more },
+    clock,
+  )
   const http = createServer((request, response) => {
     const { 'x-address': address = '', 'x-actor': actor } = request.headers as Record<string, string>
     const viewer = { tenant: 'acme', actor: actor ?? randomUUID() }
@@ -96,7 +95,7 @@ async function serve(more: Partial<BodyLimits> = {}) {
       message: () => received,
     }
   }
-  return { gate, send }
+  return { clock, gate, send }
 }
 
 describe('bodies that arrive', () => {
@@ -142,11 +141,11 @@ describe('bodies that arrive', () => {
 
   test('are refused in place of a neighbour if they are the slowest', async () => {
     // The grace period is half of the time limit.
-    const { gate, send } = await serve({ bodyTimeoutMs: 4_000 })
+    const { clock, gate, send } = await serve({ bodyTimeoutMs: 4_000 })
     const headers = { 'x-address': 'shared' }
     const slow = Array.from({ length: ADDRESS_BODY_BYTES / MiB }, () => send(MiB, MiB - 1, headers))
     await vi.waitFor(() => expect(gate.used).toBeGreaterThan(ADDRESS_BODY_BYTES - MiB), 5_000)
-    await new Promise((resolve) => setTimeout(resolve, 2_050))
+    await clock.advance(2_000)
     expect(await send(MiB, MiB, headers).status()).toBe(200)
     expect(await Promise.race(slow.map((each) => each.status()))).toBe(503)
   })
@@ -171,11 +170,14 @@ describe('bodies that arrive', () => {
   })
 
   test('give their place to another large one of their viewer if they arrive too slowly', async () => {
-    const { gate, send } = await serve({ bodyRate: 4096 })
+    const { clock, gate, send } = await serve({ bodyRate: 4096 })
     const headers = { 'x-actor': 'ada' }
     const stalled = send(16 * MiB, 1, headers)
     await vi.waitFor(() => expect(gate.used).toBe(1))
-    await vi.waitFor(async () => expect(await send(2 * MiB, 2 * MiB, headers).status()).toBe(200), 5_000)
+    await clock.advance(999)
+    expect(await send(2 * MiB, 2 * MiB, headers).status()).toBe(503)
+    await clock.advance(1)
+    expect(await send(2 * MiB, 2 * MiB, headers).status()).toBe(200)
     expect(await stalled.status()).toBe(503)
     expect(gate.used).toBe(0)
   })
@@ -189,14 +191,16 @@ describe('bodies that arrive', () => {
   })
 
   test('end with 408 if they arrive too slowly, but not if they arrive at the minimum rate', async () => {
-    const { send } = await serve({ bodyTimeoutMs: 4_000, bodyRate: 1_000 })
+    const { clock, gate, send } = await serve({ bodyTimeoutMs: 4_000, bodyRate: 1_000 })
     const slow = send(MiB, 1)
-    const steady = send(20_000, 5_000)
-    const timer = setInterval(() => steady.socket.write(Buffer.alloc(1_000)), 150)
-    closing.push(() => clearInterval(timer))
+    const steady = send(3_500, 500)
+    for (let arrived = 500; arrived < 3_500; arrived += 500) {
+      await vi.waitFor(() => expect(gate.used).toBeGreaterThanOrEqual(arrived), { interval: 1 })
+      await clock.advance(500)
+      steady.socket.write(Buffer.alloc(500))
+    }
     expect(await slow.status()).toBe(408)
     expect(slow.message()).toContain('The body arrives too slowly: send at least 1000 bytes per second.')
     expect(await steady.status()).toBe(200)
-    clearInterval(timer)
   })
 })

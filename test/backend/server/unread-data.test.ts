@@ -4,13 +4,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createByteBudget } from '../../../src/domain/byte-budget.ts'
 import { connectionsToEnd, endUnread, PATIENCE_MS, STALLED_MS, type Unread } from '../../../src/server/unread-data.ts'
-import { isLong } from '../../support/long.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 
 const TIMEOUT_MS = 400
+const clock = fakeClock()
 /** More than the kernel buffers between the two ends of a connection. */
 const RESPONSE = Buffer.alloc(32 * 1024 * 1024)
 
@@ -21,7 +21,7 @@ afterEach(() => closing.splice(0).forEach((close) => close()))
 async function open(): Promise<{ client: Socket; stalled: Socket[] }> {
   const stalled: Socket[] = []
   const http = createServer((_, response) => void response.end(RESPONSE))
-  endUnread(http, TIMEOUT_MS, createByteBudget(1), (socket) => stalled.push(socket))
+  endUnread(http, TIMEOUT_MS, { clock, answers: createByteBudget(1) }, (socket) => stalled.push(socket))
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   const client = connect((http.address() as AddressInfo).port, '127.0.0.1')
   client.on('error', () => {})
@@ -36,20 +36,23 @@ async function open(): Promise<{ client: Socket; stalled: Socket[] }> {
 test('a client that reads nothing is disconnected and reported once', async () => {
   const { client, stalled } = await open()
   client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await expect.poll(() => stalled.length).toBe(1)
-  await sleep(2 * TIMEOUT_MS)
+  await vi.waitFor(async () => {
+    await clock.advance(TIMEOUT_MS)
+    expect(stalled).toHaveLength(1)
+  })
+  await clock.advance(2 * TIMEOUT_MS)
   expect(stalled).toHaveLength(1)
   expect(stalled[0]!.destroyed).toBe(true)
 })
 
-test.runIf(isLong)('a client that reads slowly gets the whole response', async () => {
+test('a client that reads slowly gets the whole response', async () => {
   const { client, stalled } = await open()
   let received = 0
   client.on('data', (data: Buffer) => {
     received += data.length
     if (received % 7 > 0) return
     client.pause()
-    void sleep(TIMEOUT_MS / 8).then(() => client.resume())
+    void clock.advance(TIMEOUT_MS / 8).then(() => client.resume())
   })
   client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await expect.poll(() => received, { timeout: 30_000 }).toBeGreaterThan(RESPONSE.length)
@@ -58,7 +61,7 @@ test.runIf(isLong)('a client that reads slowly gets the whole response', async (
 
 test('an idle client stays connected', async () => {
   const { client, stalled } = await open()
-  await sleep(3 * TIMEOUT_MS)
+  await clock.advance(3 * TIMEOUT_MS)
   expect(stalled).toEqual([])
   expect(client.destroyed).toBe(false)
 })

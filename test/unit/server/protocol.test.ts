@@ -1,12 +1,11 @@
 // The protocol of one socket, message by message, with handlers that the test controls.
 
 import { GraphQLError, type ExecutionResult } from 'graphql'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createPushIterator } from '../../../src/domain/push-iterator.ts'
 import type { Outcome } from '../../../src/server/operation.ts'
 import { closeReason, createProtocol, type Acceptance, type Operation } from '../../../src/server/protocol.ts'
-
-afterEach(() => void vi.useRealTimers())
+import { fakeClock } from '../../support/fake-clock.ts'
 
 /** A protocol whose operations are started by `run`, by default with the result `{ data: null }`. */
 function open(
@@ -15,6 +14,7 @@ function open(
 ) {
   const sent: { id?: string; type: string; payload?: unknown }[] = []
   const closed: [number, string][] = []
+  const clock = fakeClock()
   const protocol = createProtocol(
     { send: async (data) => void sent.push(JSON.parse(data)), close: (...reason) => void closed.push(reason) },
     {
@@ -24,13 +24,14 @@ function open(
       run: async (operation) => run(operation),
       mask: () => new GraphQLError('masked', { extensions: { code: 'INTERNAL_SERVER_ERROR' } }),
     },
+    clock,
   )
   const receive = (message: object) => protocol.receive(JSON.stringify(message))
   const connected = async () => {
     await receive({ type: 'connection_init' })
     sent.length = 0
   }
-  return { protocol, receive, connected, sent, closed }
+  return { protocol, receive, connected, sent, closed, clock }
 }
 
 const subscribe = (id: string) => ({ id, type: 'subscribe', payload: { query: '{ x }' } })
@@ -83,9 +84,10 @@ describe('the protocol closes the socket for', () => {
   })
 
   test('a client that does not send connection_init within 3 s, with 4408', async () => {
-    vi.useFakeTimers()
-    const { closed } = open()
-    await vi.advanceTimersByTimeAsync(3_000)
+    const { closed, clock } = open()
+    await clock.advance(2_999)
+    expect(closed).toEqual([])
+    await clock.advance(1)
     expect(closed).toEqual([[4408, expect.stringContaining('connection_init')]])
   })
 })

@@ -207,7 +207,7 @@ describe.each([embedded])('a server with the key set of an issuer', (backend) =>
     await own.rotate(alg)
     const { createJwtVerifier } = await import('../../../../src/server/auth/jwt.ts')
     const { loadConfig } = await import('../../../../src/config/config.ts')
-    const verify = createJwtVerifier(loadConfig({ ...env, JWKS_URL: own.url }).authentication.jwt!)
+    const verify = createJwtVerifier(loadConfig({ ...env, JWKS_URL: own.url }).authentication.jwt!, server.deps.clock)
     const token = await own.sign(claims({ scope: 'openid read act-as', kind: 'agent', jti: 'one' }))
     expect(await verify(token)).toMatchObject({
       tenant: 'acme',

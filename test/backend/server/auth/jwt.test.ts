@@ -3,12 +3,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { Unavailable } from '../../../../src/errors.ts'
+import { systemClock } from '../../../../src/clock.ts'
 import { createJwtVerifier, InvalidToken } from '../../../../src/server/auth/jwt.ts'
 import { claimsOf, ISSUER, SECRET, signWithSecret, startIssuer, type Issuer } from '../../../support/tokens.ts'
 
 const settings = (env: Record<string, string>) =>
   loadConfig({ AUTH_MODE: 'jwt', JWT_ISSUER: ISSUER, ...env }).authentication.jwt!
-const verifierOf = (env: Record<string, string> = {}) => createJwtVerifier(settings({ JWT_SECRET: SECRET, ...env }))
+const verifierOf = (env: Record<string, string> = {}) =>
+  createJwtVerifier(settings({ JWT_SECRET: SECRET, ...env }), systemClock)
 const now = () => Math.floor(Date.now() / 1000)
 
 describe('the principal of a token', () => {
@@ -104,7 +106,7 @@ describe('the key set of an issuer', () => {
     vi.useRealTimers()
     issuer.close()
   })
-  const open = () => createJwtVerifier(settings({ JWKS_URL: issuer.url }))
+  const open = () => createJwtVerifier(settings({ JWKS_URL: issuer.url }), systemClock)
   const token = () => issuer.sign(claimsOf('acme'))
   const pass = (ms: number) => vi.setSystemTime(Date.now() + ms)
 

@@ -2,6 +2,7 @@
 
 import type { ExecutionResult } from 'graphql'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../../src/clock.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { createByteBudget, type ByteBudget } from '../../../../src/domain/byte-budget.ts'
 import { createTenantActivity } from '../../../../src/domain/tenant-activity.ts'
@@ -19,7 +20,12 @@ function operation(answers: ByteBudget, actor = 'ada') {
   const client = { isGone: () => client.gone, gone: false, holdAnswer: (answer: HeldAnswer) => void held.push(answer) }
   const gates = createTenantGates(10, createTenantActivity())
   const reads = { timeoutMs: 1_000, isTimeout: () => false }
-  const work = new Work(limits, client, { gates, reads, answers, viewer: { tenant: 'acme', actor } } as never)
+  const work = new Work(limits, systemClock, client, {
+    gates,
+    reads,
+    answers,
+    viewer: { tenant: 'acme', actor },
+  } as never)
   /** Reads so many bytes, one read after the other, and answers with the last one. */
   const run = (kind: 'query' | 'mutation', ...bytes: number[]) =>
     work.within(kind, async (): Promise<ExecutionResult> => {
@@ -36,7 +42,11 @@ function operation(answers: ByteBudget, actor = 'ada') {
     sent: () => held.forEach((answer) => answer.release()),
   }
 }
-const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
+
+/** Resolves when `count` operations wait for memory. */
+async function untilWaiting(answers: ByteBudget, count: number): Promise<void> {
+  while (answers.waiting < count) await new Promise((resolve) => setImmediate(resolve))
+}
 
 describe('an operation', () => {
   it('with little data takes no share', async () => {
@@ -76,7 +86,7 @@ describe('an operation', () => {
     const second = operation(answers)
     let isDone = false
     const running = second.run('query', 2 * MiB, 2 * MiB).then(() => (isDone = true))
-    await settled()
+    await untilWaiting(answers, 1)
     expect([isDone, answers.waiting]).toEqual([false, 1])
     await operation(answers, 'bob').run('query', 2 * MiB, 2 * MiB)
     first.sent()
@@ -89,7 +99,7 @@ describe('an operation', () => {
     await operation(answers).run('query', 2 * MiB, 9 * MiB)
     const { run, client, sent } = operation(answers)
     const running = run('query', 2 * MiB, 2 * MiB)
-    await settled()
+    await untilWaiting(answers, 1)
     client.gone = true
     sent()
     expect((await running).errors?.[0]?.extensions.code).toBe('CLIENT_GONE')
@@ -128,7 +138,7 @@ describe('an operation', () => {
     const answers = createByteBudget(64 * MiB, { perViewer: 1, total: 10 })
     await operation(answers).run('query', 2 * MiB, 9 * MiB)
     void operation(answers).run('query', 2 * MiB, 2 * MiB)
-    await settled()
+    await untilWaiting(answers, 1)
     const { errors } = await operation(answers).run(kind, 2 * MiB, 2 * MiB)
     expect(errors).toMatchObject([
       {
@@ -143,7 +153,7 @@ describe('an operation', () => {
     const answers = createByteBudget(64 * MiB, { perViewer: 2, total: 2 })
     await operation(answers).run('query', 2 * MiB, 9 * MiB)
     const running = [1, 2].map(() => operation(answers).run('query', 2 * MiB, 2 * MiB))
-    await settled()
+    await untilWaiting(answers, 2)
     expect(answers.waiting).toBe(2)
     answers.take({ tenant: 'other', actor: 'eve' }, 64 * MiB)
     expect((await running[1])?.errors).toMatchObject([

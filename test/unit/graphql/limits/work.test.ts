@@ -3,6 +3,7 @@
 import { execute } from '@graphql-tools/executor'
 import { buildSchema, getOperationAST, parse, type ExecutionResult } from 'graphql'
 import { describe, expect, it, vi } from 'vitest'
+import { sleep, systemClock, type Clock } from '../../../../src/clock.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { newId } from '../../../../src/domain/id.ts'
 import { createTenantActivity } from '../../../../src/domain/tenant-activity.ts'
@@ -11,10 +12,12 @@ import { Work } from '../../../../src/graphql/limits/work.ts'
 import { compileQuery } from '../../../../src/graphql/plan/compile.ts'
 import { createRequestContext } from '../../../../src/graphql/request.ts'
 import { schema as serverSchema } from '../../../../src/graphql/schema.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 
 const defaults = loadConfig({}).operationLimits
-const workOf = (more: Partial<typeof defaults> = {}, isGone?: () => boolean) =>
-  new Work({ ...defaults, ...more }, isGone && { isGone })
+const workOf = (more: Partial<typeof defaults> = {}, isGone?: () => boolean, clock: Clock = systemClock) =>
+  new Work({ ...defaults, ...more }, clock, isGone && { isGone })
+const nextIteration = () => new Promise((resolve) => setImmediate(resolve))
 const codeOf = (result: ExecutionResult) => result.errors?.map(({ extensions }) => extensions)
 const exceeded = (limit: string, maximum: number) => [{ code: 'QUERY_TOO_COSTLY', limit, maximum }]
 
@@ -42,7 +45,7 @@ describe('reads', () => {
     let peak = 0
     const load = vi.fn(async () => {
       peak = Math.max(peak, ++running)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await nextIteration()
       running -= 1
       return ['x'.repeat(300)]
     })
@@ -62,7 +65,7 @@ describe('reads', () => {
     const seen: number[] = []
     const load = async () => {
       seen.push(++running)
-      await new Promise((resolve) => setTimeout(resolve, 2))
+      await nextIteration()
       running -= 1
       return ['x']
     }
@@ -89,7 +92,11 @@ describe('reads', () => {
       reads: createTenantGate(() => 4, { share, charged: 'nothing' }),
     }
     const reads = { timeoutMs: 1_000, isTimeout: () => false }
-    const work = new Work(defaults, undefined, { gates, reads, viewer: { tenant: 'acme', actor: 'ada' } } as never)
+    const work = new Work(defaults, systemClock, undefined, {
+      gates,
+      reads,
+      viewer: { tenant: 'acme', actor: 'ada' },
+    } as never)
     await work.read(() => ['x'.repeat(2 ** 20)])
     await work.read(() => ['x'])
     expect(charges).toHaveLength(2)
@@ -138,7 +145,7 @@ describe('every field of Query', () => {
   const reading = Object.entries(fields).filter(([, rest]) => rest !== null)
   it.each([...reading, ['conversation', '(key: "k") { id }']])('reads within the limits: %s%s', async (name, rest) => {
     const viewer = { tenant: 'acme', actor: 'ada' }
-    const deps = { gates: createTenantGates(4, createTenantActivity()), reads: {} }
+    const deps = { clock: systemClock, gates: createTenantGates(4, createTenantActivity()), reads: {} }
     const contextValue = createRequestContext(deps as never, viewer, null, defaults, { isGone: () => true })
     const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
     const result = await contextValue.work.within('query', () => execute(args) as Promise<ExecutionResult>)
@@ -176,14 +183,20 @@ describe('the time limit', () => {
   const never = () => new Promise<never>(() => {})
 
   it('ends a waiting query and prevents further reads', async () => {
-    const work = workOf({ timeMs: 20 })
-    expect(codeOf(await work.within('query', never))).toEqual([{ code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: 20 }])
+    const clock = fakeClock()
+    const work = workOf({ timeMs: 20 }, undefined, clock)
+    const result = work.within('query', never)
+    await clock.advance(20)
+    expect(codeOf(await result)).toEqual([{ code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: 20 }])
     await expect(work.read(() => 'x')).rejects.toThrow(/0\.02 seconds/)
   })
 
   it('does not apply to mutations', async () => {
-    const slow = () => new Promise<ExecutionResult>((resolve) => setTimeout(() => resolve({ data: {} }), 40))
-    expect(await workOf({ timeMs: 1 }).within('mutation', slow)).toEqual({ data: {} })
+    const clock = fakeClock()
+    const slow = sleep(clock, 40).then((): ExecutionResult => ({ data: {} }))
+    const result = workOf({ timeMs: 1 }, undefined, clock).within('mutation', () => slow)
+    await clock.advance(40)
+    expect(await result).toEqual({ data: {} })
   })
 })
 

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Principal } from '../../../../src/domain/principal.ts'
 import { EXPIRED, OF_PROBLEM } from '../../../../src/server/auth/refusals.ts'
 import { createSessions, RECHECK_MS, type Credential, type Sessions } from '../../../../src/server/auth/sessions.ts'
+import { fakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 
-const START = Date.parse('2026-11-27T12:00:00Z')
 const DAY = 24 * 3600_000
 
 const principal = (expiresAt: Date | null): Principal => ({
@@ -23,49 +23,49 @@ const credential = (digest: string, expiresAt: Date | null, keyId: string | null
   key: keyId === null ? null : { keyId, secretHash: Buffer.alloc(32) },
 })
 
+let clock: FakeClock
+let start: number
 let verify: ReturnType<typeof vi.fn>
 let sessions: Sessions
 beforeEach(() => {
-  vi.useFakeTimers({ now: START })
+  clock = fakeClock()
+  start = clock.Date.now()
   verify = vi.fn(async () => principal(null))
-  sessions = createSessions(verify as never, EXPIRED)
+  sessions = createSessions(clock, verify as never, EXPIRED)
 })
-afterEach(() => {
-  sessions.close()
-  vi.useRealTimers()
-})
+afterEach(() => sessions.close())
 
 describe('a session', () => {
   test('ends when its token expires, once, and other tokens continue', async () => {
     const [ended, other] = [vi.fn(), vi.fn()]
-    sessions.watch(credential('a', new Date(START + 1_000)), ended)
-    sessions.watch(credential('b', new Date(START + 9_000)), other)
-    await vi.advanceTimersByTimeAsync(999)
+    sessions.watch(credential('a', new Date(start + 1_000)), ended)
+    sessions.watch(credential('b', new Date(start + 9_000)), other)
+    await clock.advance(999)
     expect(ended).not.toHaveBeenCalled()
-    await vi.advanceTimersByTimeAsync(1)
+    await clock.advance(1)
     expect(ended.mock.calls).toEqual([[EXPIRED]])
-    await vi.advanceTimersByTimeAsync(5_000)
+    await clock.advance(5_000)
     expect(ended).toHaveBeenCalledTimes(1)
     expect(other).not.toHaveBeenCalled()
   })
 
   test('with a token that has already expired ends at once', () => {
     const ended = vi.fn()
-    sessions.watch(credential('a', new Date(START)), ended)
+    sessions.watch(credential('a', new Date(start)), ended)
     expect(ended.mock.calls).toEqual([[EXPIRED]])
   })
 
   test('ends after a time that is longer than a timer of Node can be', async () => {
     const ended = vi.fn()
-    sessions.watch(credential('a', new Date(START + 60 * DAY)), ended)
-    await vi.advanceTimersByTimeAsync(59 * DAY)
+    sessions.watch(credential('a', new Date(start + 60 * DAY)), ended)
+    await clock.advance(59 * DAY)
     expect(ended).not.toHaveBeenCalled()
-    await vi.advanceTimersByTimeAsync(DAY)
+    await clock.advance(DAY)
     expect(ended).toHaveBeenCalledTimes(1)
   })
 
   test('of a revoked key ends with the message of the bus, or at the next check', async () => {
-    for (const announce of [() => sessions.recheck('key_1'), () => vi.advanceTimersByTimeAsync(RECHECK_MS)]) {
+    for (const announce of [() => sessions.recheck('key_1'), () => clock.advance(RECHECK_MS)]) {
       const [ended, other] = [vi.fn(), vi.fn()]
       sessions.watch(credential('a', null, 'key_1'), ended)
       const stop = sessions.watch(credential('b', null, 'key_2'), other)
@@ -80,9 +80,9 @@ describe('a session', () => {
   test('of a rotated key ends when the previous secret expires', async () => {
     const ended = vi.fn()
     sessions.watch(credential('a', null, 'key_1'), ended)
-    verify.mockResolvedValue(principal(new Date(START + 3_000)))
+    verify.mockResolvedValue(principal(new Date(start + 3_000)))
     await sessions.recheck('key_1')
-    await vi.advanceTimersByTimeAsync(3_000)
+    await clock.advance(3_000)
     expect(ended.mock.calls).toEqual([[EXPIRED]])
   })
 
@@ -90,15 +90,15 @@ describe('a session', () => {
     const ended = vi.fn()
     sessions.watch(credential('a', null, 'key_1'), ended)
     verify.mockRejectedValue(new Error('no database'))
-    await vi.advanceTimersByTimeAsync(5 * RECHECK_MS)
+    await clock.advance(5 * RECHECK_MS)
     expect(verify.mock.calls.length).toBeGreaterThan(3)
     expect(ended).not.toHaveBeenCalled()
   })
 
   test('that stopped watching is not ended, and no check runs without sessions', async () => {
     const ended = vi.fn()
-    sessions.watch(credential('a', new Date(START + 1_000), 'key_1'), ended)()
-    await vi.advanceTimersByTimeAsync(5_000)
+    sessions.watch(credential('a', new Date(start + 1_000), 'key_1'), ended)()
+    await clock.advance(5_000)
     expect(ended).not.toHaveBeenCalled()
     expect(verify).not.toHaveBeenCalled()
   })
@@ -111,10 +111,10 @@ describe('a session', () => {
 
   test('neither ends nor is checked after the server has closed', async () => {
     const ended = vi.fn()
-    sessions.watch(credential('a', new Date(START + 1_000)), ended)
+    sessions.watch(credential('a', new Date(start + 1_000)), ended)
     sessions.watch(credential('b', null, 'key_1'), ended)
     sessions.close()
-    await vi.advanceTimersByTimeAsync(2 * RECHECK_MS)
+    await clock.advance(2 * RECHECK_MS)
     expect(ended).not.toHaveBeenCalled()
     expect(verify).not.toHaveBeenCalled()
   })
