@@ -6,15 +6,17 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { EventSource } from 'eventsource'
 import { createClient } from 'graphql-sse'
 import { describe, expect, test, vi } from 'vitest'
+import { counters } from '../../../src/counters.ts'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { markRead } from '../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { backends, embedded } from '../../support/backend.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { isLong } from '../../support/long.ts'
 import { createProxy } from '../../support/proxy.ts'
-import { take, useServer } from '../../support/server.ts'
+import { subscribed, take, useServer } from '../../support/server.ts'
 import { WRITER } from '../../support/writer.ts'
 
 const FOLLOW = `subscription ($id: ID!, $afterSeq: Int, $types: [ConversationEventType!], $as: String) {
@@ -54,7 +56,8 @@ function parseMessage(block: string): Message {
 describe.each(backends)('an event stream on $name', (backend) => {
   // A test leaves a stream unread for as long as the machine takes for 11,000 entries.
   const settings = { ALLOWED_ORIGINS: 'https://app.example', WRITE_TIMEOUT_SECONDS: '600' }
-  const server = useServer(backend, settings)
+  const clock = fakeClock()
+  const server = useServer(backend, settings, { clock })
 
   /** Sends a request, and reads the response as it arrives. */
   async function open({ method = 'POST', headers, raw, url = {}, agent, ...operation }: Sent) {
@@ -266,15 +269,14 @@ describe.each(backends)('an event stream on $name', (backend) => {
     })
 
     test('sends a comment every 12 s while nothing happens', async () => {
-      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
       const { id, headers } = await newConversation()
       const stream = await open({ query: FOLLOW, variables: { id }, headers })
       for (const count of [1, 2, 3]) {
-        while (stream.messages().length < count) await new Promise((resolve) => setTimeout(resolve, 5))
-        vi.advanceTimersByTime(12_000)
+        await vi.waitFor(() =>
+          expect(stream.messages()).toEqual(Array.from({ length: count }, () => ({ comment: '' }))),
+        )
+        await clock.advance(12_000)
       }
-      vi.useRealTimers()
-      expect(stream.messages().slice(0, 3)).toEqual([{ comment: '' }, { comment: '' }, { comment: '' }])
       stream.close()
     })
   })
@@ -381,6 +383,8 @@ describe.each(backends)('an event stream on $name', (backend) => {
       const { tenant, id, headers } = await newConversation()
       await tenant.newConversation('eve')
       const query = FOLLOW.replace('{ text }', '{ text conversation { title } }')
+      const starting = vi.spyOn(server.deps.pool, 'query')
+      const { deliveries } = counters
       const sockets = [1, 2].map(() => {
         const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
         return take(client.iterate({ query, variables: { id, afterSeq: 0 } }) as never, 2)
@@ -390,9 +394,11 @@ describe.each(backends)('an event stream on $name', (backend) => {
           open({ query, variables: { id, ...more }, headers }),
         ),
       )
+      // Once the sockets have received entry 1, all readers follow the feed.
+      await subscribed(starting, 5)
+      await expect.poll(() => counters.deliveries - deliveries).toBe(2)
+      starting.mockRestore()
       const reads = vi.spyOn(server.deps.reads.pool, 'query')
-      // The sockets have received entry 1, so that all readers follow the feed.
-      await new Promise((resolve) => setTimeout(resolve, 300))
       await tenant.append(id, 'ada', 'to all')
       for (const stream of streams) await stream.until(1)
       const received = [
@@ -520,9 +526,10 @@ describe.each(backends)('an event stream on $name', (backend) => {
       const client = createClient({
         url: `${proxy.url.replace(/\/$/, '')}/graphql`,
         headers: { ...headers, 'x-actor': 'ada' },
-        retry: () => new Promise((resolve) => setTimeout(resolve, 100)),
+        retry: () => reachable,
         retryAttempts: 50,
       })
+      let reachable = Promise.resolve()
       let last = 0
       const seqs: number[] = []
       const variables = {
@@ -546,9 +553,12 @@ describe.each(backends)('an event stream on $name', (backend) => {
       })
       for (let seq = 2; seq < 8; seq += 2) {
         await vi.waitFor(() => expect(last).toBe(seq), 10_000)
+        let retry = () => {}
+        reachable = new Promise((resolve) => (retry = resolve))
         await proxy.cut()
         await tenant.append(id, 'ada', 'while the client is away')
         await proxy.restore()
+        retry()
         await tenant.append(id, 'ada', 'live')
       }
       await vi.waitFor(() => expect(last).toBe(8), 10_000)
@@ -569,9 +579,13 @@ describe.each([embedded])('a server that stops', (backend) => {
     const headers = { accept: 'text/event-stream', 'content-type': 'application/json', 'x-tenant': tenant.name }
     const body = JSON.stringify({ query: FOLLOW, variables: { id, afterSeq: 0 } })
     const response = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })
-    const text = response.text()
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    let text = ''
+    const reading = (async () => {
+      for await (const part of response.body!.pipeThrough(new TextDecoderStream())) text += part
+    })()
+    await expect.poll(() => text).toContain('id: 1')
     await server.close()
-    expect(await text).toMatch(/^:\n\nevent: next\nid: 1\ndata: .*\n\n$/)
+    await reading
+    expect(text).toMatch(/^:\n\nevent: next\nid: 1\ndata: .*\n\n$/)
   })
 })

@@ -1,12 +1,13 @@
 // After a participant is removed from a MEMBERS conversation, its subscriptions deliver the ParticipantLeft event and
 // then end, on every transport and for every kind of document.
 
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
 import { addParticipant, removeParticipant } from '../../../src/domain/participant.ts'
 import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
 import { appendTurn } from '../../../src/domain/turn/append.ts'
+import type { Pool } from '../../../src/store/tenant-pool.ts'
 import { backends } from '../../support/backend.ts'
-import { useServer } from '../../support/server.ts'
+import { subscribed, useServer } from '../../support/server.ts'
 
 const TENANT = 'acme'
 /**
@@ -60,8 +61,9 @@ describe.each(backends)('the subscription of a removed participant, on $name', (
     return [...text.matchAll(/"__typename":"(\w+)"/g)].map(([, type]) => type!)
   }
 
-  /** Lets subscriptions start, so that most events are live. The result is the same if they start later. */
-  const started = () => new Promise((resolve) => setTimeout(resolve, 150))
+  let reads: MockInstance<Pool['query']>
+  beforeEach(() => void (reads = vi.spyOn(server.deps.pool, 'query')))
+  afterEach(() => reads.mockRestore())
 
   describe.each(Object.entries(DOCUMENTS))('with a document that is %s', (_, query) => {
     it.each([
@@ -70,7 +72,7 @@ describe.each(backends)('the subscription of a removed participant, on $name', (
     ])('over %s, ends after the ParticipantLeft event and delivers no later event', async (__, subscribe) => {
       const id = await newConversation()
       const received = subscribe(query, id)
-      await started()
+      await subscribed(reads, 1)
       await append(id, 'before')
       await removeParticipant(server.deps, as('ada'), { conversationId: id, actor: 'bob' })
       await append(id, 'after')
@@ -86,7 +88,7 @@ describe.each(backends)('the subscription of a removed participant, on $name', (
       })
     ).conversation.id
     const received = overWebSocket(DOCUMENTS.shareable, id)
-    await started()
+    await subscribed(reads, 1)
     const membership = { conversationId: id, actor: 'bob' }
     await removeParticipant(server.deps, as('ada'), membership)
     await addParticipant(server.deps, as('ada'), { conversationId: id, participant: { actor: 'bob' } })

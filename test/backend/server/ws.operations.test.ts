@@ -3,7 +3,6 @@
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { backends } from '../../support/backend.ts'
@@ -40,9 +39,9 @@ describe.each(backends)('on one WebSocket on $name,', (backend) => {
     send({ type: 'connection_init', payload: { 'x-tenant': tenant, 'x-actor': 'ada' } })
     await expect.poll(() => received.length).toBe(1)
     received.length = 0
-    const seqs = () =>
-      received.flatMap(({ type, payload }) =>
-        type === 'next'
+    const seqs = (operation?: string) =>
+      received.flatMap(({ id, type, payload }) =>
+        type === 'next' && (operation === undefined || id === operation)
           ? [(payload as { data: { conversationEvents: { seq: number } } }).data.conversationEvents.seq]
           : [],
       )
@@ -93,12 +92,12 @@ describe.each(backends)('on one WebSocket on $name,', (backend) => {
 
   test('a subscription that is completed at once delivers nothing', async () => {
     const { tenant, subscribe, append } = await newConversation()
-    const { received, send } = await connect(tenant.name)
-    send(subscribe('1'), complete('1'))
-    await sleep(300)
+    const { received, send, seqs } = await connect(tenant.name)
+    send(subscribe('1'), complete('1'), subscribe('2'))
+    await expect.poll(() => seqs('2')).toEqual([1, 2, 3])
     await append()
-    await sleep(300)
-    expect(received).toEqual([])
+    await expect.poll(() => seqs('2')).toEqual([1, 2, 3, 4])
+    expect(received.filter(({ id }) => id !== '2')).toEqual([])
   })
 
   test('subscribe, complete and subscribe with one id deliver each event once', async () => {
@@ -107,27 +106,28 @@ describe.each(backends)('on one WebSocket on $name,', (backend) => {
     send(subscribe('1'), complete('1'), subscribe('1'))
     await expect.poll(() => seqs().length).toBeGreaterThanOrEqual(3)
     await append()
-    await sleep(500)
-    expect(seqs()).toEqual([1, 2, 3, 4])
-    expect(received.every(({ id, type }) => id === '1' && type === 'next')).toBe(true)
-    send(complete('1'))
-    await sleep(100)
     await append()
-    await sleep(300)
-    expect(seqs()).toEqual([1, 2, 3, 4])
+    await expect.poll(() => seqs().at(-1)).toBe(5)
+    expect(seqs()).toEqual([1, 2, 3, 4, 5])
+    expect(received.every(({ id, type }) => id === '1' && type === 'next')).toBe(true)
+    send(complete('1'), subscribe('2'))
+    await expect.poll(() => seqs('2')).toEqual([1, 2, 3, 4, 5])
+    await append()
+    await expect.poll(() => seqs('2')).toEqual([1, 2, 3, 4, 5, 6])
+    expect(seqs('1')).toEqual([1, 2, 3, 4, 5])
   })
 
   test('the id of a live subscription can be used again as soon as it is completed', async () => {
     const { tenant, subscribe, append } = await newConversation()
     const { received, send, seqs } = await connect(tenant.name)
     send(subscribe('1'))
-    await expect.poll(seqs).toEqual([1, 2, 3])
+    await expect.poll(() => seqs()).toEqual([1, 2, 3])
     send(complete('1'), subscribe('1'))
-    await expect.poll(seqs).toEqual([1, 2, 3, 1, 2, 3])
+    await expect.poll(() => seqs()).toEqual([1, 2, 3, 1, 2, 3])
     await append()
-    await expect.poll(seqs).toEqual([1, 2, 3, 1, 2, 3, 4])
-    await sleep(200)
-    expect(seqs()).toHaveLength(7)
+    await append()
+    await expect.poll(() => seqs().at(-1)).toBe(5)
+    expect(seqs()).toEqual([1, 2, 3, 1, 2, 3, 4, 5])
     expect(received.filter(({ type }) => type !== 'next')).toEqual([])
   })
 

@@ -2,14 +2,12 @@
 // conversation, and the limits of a socket.
 
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test, vi, type MockInstance } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { recordFacts } from '../../../src/domain/fact/record.ts'
 import { setPresence } from '../../../src/domain/presence.ts'
-import type { Pool } from '../../../src/store/tenant-pool.ts'
 import { backends } from '../../support/backend.ts'
-import { take, useServer } from '../../support/server.ts'
+import { subscribed, take, useServer } from '../../support/server.ts'
 
 const FOLLOW = `subscription Follow($conversationId: ID!, $afterSeq: Int, $as: String) {
   conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq, as: $as) {
@@ -18,19 +16,6 @@ const FOLLOW = `subscription Follow($conversationId: ID!, $afterSeq: Int, $as: S
     ... on TurnDelta { turnId start end text }
   }
 }`
-
-/**
- * Waits until the readers of a conversation are subscribed: each subscription reads the last seq when it starts, and
- * the feed reads its participants last.
- */
-async function subscribed(query: MockInstance<Pool['query']>, readers: number): Promise<void> {
-  const settled = (name: string) =>
-    query.mock.calls.filter(
-      ([each], call) =>
-        (each as unknown as { name?: string }).name === name && query.mock.settledResults[call]?.type === 'fulfilled',
-    ).length
-  await expect.poll(() => [settled('read-last-seq'), settled('read-all-participants')]).toEqual([readers, 1])
-}
 
 describe.each(backends)('over WebSocket on $name,', (backend) => {
   const server = useServer(backend, { MAX_FRAME_BYTES: '65536' })
@@ -115,14 +100,10 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const statements = () =>
       query.mock.calls.filter(([call]) => (call as { name?: string }).name === 'read-facts').length
     const fact = { subject: 'ada', predicate: 'fears' }
-    const record = async (facts: { object: string; sourceTurnId?: string }[]) => {
-      await recordFacts(server.deps, tenant.as('ada'), {
-        conversationId,
-        facts: facts.map((each) => ({ ...fact, ...each })),
-      })
-      await sleep(100)
-    }
+    const record = (facts: { object: string; sourceTurnId?: string }[]) =>
+      recordFacts(server.deps, tenant.as('ada'), { conversationId, facts: facts.map((each) => ({ ...fact, ...each })) })
     await record([{ object: 'spiders', sourceTurnId }])
+    await expect.poll(statements).toBe(2)
     await record([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
     const seen = await Promise.all(readings)
     // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for the other
@@ -171,7 +152,8 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
         payload: { query: FOLLOW, variables: { conversationId, afterSeq: 0 } },
       }),
     )
-    while (received.length === 0) await sleep(10)
+    await once(slow, 'message')
+    expect(received).toHaveLength(1)
     slow.pause()
     const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { conversationId, afterSeq: 1 }), 60)
     for (let i = 0; i < 60; i++) await tenant.append(conversationId, 'ada', `${i} ${'x'.repeat(100_000)}`)
@@ -192,7 +174,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
         events.push((data as { conversationEvents: { __typename: string } }).conversationEvents.__typename)
       }
     })()
-    while (events.length === 0) await sleep(10)
+    await expect.poll(() => events.length).toBe(1)
     const { body } = await server.post(
       {
         query: `mutation { deleteConversation(input: { conversationId: "${conversationId}" }) { ... on DeleteConversationPayload { receipt { conversations } } } }`,
@@ -262,22 +244,21 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const PRESENCE = `subscription($conversationId: ID!) {
       conversationEvents(conversationId: $conversationId) { ... on PresenceChanged { state participant { actor } } }
     }`
+    const query = vi.spyOn(server.deps.pool, 'query')
     const reading = take(
       follow(server.client({ 'x-tenant': tenant.name, 'x-actor': 'bob' }), { conversationId }, PRESENCE),
       3,
     )
-    await sleep(200)
+    await subscribed(query, 1)
+    query.mockRestore()
     await client
       .iterate({
         query: `mutation { setPresence(input: { conversationId: "${conversationId}", state: TYPING }) { __typename } }`,
       })
       .next()
     await client.dispose()
-    while (true) {
-      const states = await server.deps.presence.states([conversationId])
-      if (!states.get(conversationId)?.size) break
-      await sleep(20)
-    }
+    const present = async () => (await server.deps.presence.states([conversationId])).get(conversationId)?.size ?? 0
+    await expect.poll(present).toBe(0)
     await setPresence(server.deps, tenant.as('bob'), { conversationId, state: 'AWAY' }, null)
     expect(await reading).toEqual([
       { state: 'TYPING', participant: { actor: 'ada' } },
