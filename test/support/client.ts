@@ -1,6 +1,8 @@
 // Clients of src/client on both transports, for the suites of test/backend/client.
 
+import { expect, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { counters } from '../../src/counters.ts'
 import { connect, type Client, type ConnectOptions, type FollowedEvent } from '../../src/client/index.ts'
 
 /** The transports of subscriptions, for `describe.each`. */
@@ -22,6 +24,26 @@ export const clientOf = (
   options: Partial<ConnectOptions> = {},
 ): Client =>
   connect({ url: new URL('/graphql', address).href, tenant, actor, webSocket, onError: () => {}, ...options })
+
+/** Waits until the server, in this process, has executed another mutation. */
+export async function nextMutation(): Promise<void> {
+  const executed = () => Object.values(counters.operations.mutation).flatMap(({ counts }) => counts)
+  const before = executed()
+  await expect.poll(executed, { interval: 5 }).not.toEqual(before)
+}
+
+/** Pauses of a client before the second and the third attempt to answer a turn, ms. */
+const ANSWER_PAUSES = [1_000, 2_000]
+
+/** Makes clients answer again without a pause after a failure. Returns a function that undoes this. */
+export function skipAnswerPauses(): () => void {
+  const { setTimeout } = globalThis
+  // Timers of `fetch`, which must not be skipped, pass arguments to their callbacks.
+  const skip = (callback: () => void, ms?: number, ...rest: []) =>
+    setTimeout(callback, rest.length === 0 && ANSWER_PAUSES.includes(ms!) ? 0 : ms, ...rest)
+  const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(skip as never)
+  return () => spy.mockRestore()
+}
 
 /** The events that a follower received: the seqs of entries, and by turn id the texts of deltas and the final texts. */
 export type Received = {

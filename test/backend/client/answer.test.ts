@@ -1,11 +1,11 @@
 // Agents that answer with the client: one process answers each turn, streamed or whole. The turn is released if the
 // handler fails, and dismissed if the handler returns no answer.
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { AnswerHandler, AnswerOptions, ColloquyError } from '../../../src/client/index.ts'
 import { backends } from '../../support/backend.ts'
-import { clientOf } from '../../support/client.ts'
+import { clientOf, skipAnswerPauses } from '../../support/client.ts'
 import { useServer } from '../../support/server.ts'
 
 describe.each(backends)('answer on $name', (backend) => {
@@ -72,20 +72,24 @@ describe.each(backends)('answer on $name', (backend) => {
     for (let process = 0; process < 3; process++) {
       run('scribe', async ({ turn }) => {
         calls.push(turn.text)
-        await sleep(20)
+        await setImmediate()
         return `answer to ${turn.text}`
       })
     }
     const asked = Array.from({ length: 12 }, (_, index) => `@scribe ${index}`)
     for (const text of asked) await say(text)
     await vi.waitFor(async () => expect(await answers()).toHaveLength(asked.length), { timeout: 30_000, interval: 50 })
-    await sleep(200)
+    // Another answer would have been written before the one to a later turn.
+    await say('@scribe, last')
+    asked.push('@scribe, last')
+    await vi.waitFor(async () => expect(await answers()).toHaveLength(asked.length), { timeout: 30_000, interval: 50 })
     const expected = asked.map((text) => `scribe COMMITTED: answer to ${text} (${text})`)
     expect((await answers()).toSorted()).toEqual(expected.toSorted())
     expect(calls.toSorted()).toEqual(asked.toSorted())
   })
 
   it('calls the handler again after it failed, even in the middle of an answer', async () => {
+    closing.push(skipAnswerPauses())
     const { say, run, answers, until } = await start('scribe')
     const errors: unknown[] = []
     let attempts = 0
@@ -121,10 +125,12 @@ describe.each(backends)('answer on $name', (backend) => {
     await until(['scribe COMMITTED: gladly (@scribe, please)'])
     first.stop()
     await first.done
+    // The turns that wait are delivered to a new process before later ones.
     run('scribe', ({ turn }) => void seen.push(turn.text))
-    await sleep(300)
-    // The two are claimed at the same time, in any order.
-    expect(seen.toSorted()).toEqual(['@scribe is not asked anything', '@scribe, please'])
+    await say('@scribe, later')
+    await vi.waitFor(() => expect(seen).toContain('@scribe, later'), { timeout: 20_000 })
+    // The first two are claimed at the same time, in any order.
+    expect(seen.toSorted()).toEqual(['@scribe is not asked anything', '@scribe, later', '@scribe, please'])
     expect(await answers()).toHaveLength(1)
   })
 
@@ -193,7 +199,7 @@ describe.each(backends)('answer on $name', (backend) => {
       await write(
         (async function* () {
           yield 'half'
-          await sleep(60_000, undefined, { ref: false })
+          await new Promise(() => {})
         })(),
       )
     })

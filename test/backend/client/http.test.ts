@@ -3,7 +3,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { parseEvent, request, subscribeByEvents, type Endpoint } from '../../../src/client/http.ts'
 
@@ -45,10 +44,7 @@ describe('subscribeByEvents', () => {
   const stream = (...chunks: (string | Buffer)[]) =>
     answering(async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      for (const chunk of chunks) {
-        response.write(chunk)
-        await sleep(5)
-      }
+      for (const chunk of chunks) await new Promise((resolve) => response.write(chunk, resolve))
       response.end()
     })
 

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ColloquyError, ConnectOptions } from '../../../src/client/index.ts'
 import { connect } from '../../../src/client/index.ts'
 import { backends } from '../../support/backend.ts'
-import { clientOf, TRANSPORTS } from '../../support/client.ts'
+import { clientOf, skipAnswerPauses, TRANSPORTS } from '../../support/client.ts'
 import { createProxy } from '../../support/proxy.ts'
 import { useServer } from '../../support/server.ts'
 
@@ -129,6 +129,7 @@ describe.each(backends)('reports on $name', (backend) => {
   })
 
   it('passes what a handler of `answer` throws to `onError`, with the turn', async () => {
+    closing.push(skipAnswerPauses())
     const tenant = server.tenant()
     const ada = clientOf(server.url, tenant.name, 'ada')
     const { id } = await ada.createConversation({

@@ -1,10 +1,9 @@
 // Live transcripts and the live inbox on a server: the state that a front end shows while connections are cut.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Live, Transcript } from '../../../src/client/index.ts'
 import { backends } from '../../support/backend.ts'
-import { clientOf, TRANSPORTS } from '../../support/client.ts'
+import { clientOf, nextMutation, TRANSPORTS } from '../../support/client.ts'
 import { createProxy } from '../../support/proxy.ts'
 import { useServer } from '../../support/server.ts'
 
@@ -43,8 +42,10 @@ describe.each(backends)('on $name', (backend) => {
         (async function* () {
           for (let index = 0; index < 12; index++) {
             yield `${index} `
-            await sleep(10)
-            if (index % 5 === 2) proxy.drop()
+            if (index % 5 === 2) {
+              await nextMutation()
+              proxy.drop()
+            }
             if (index === 4) await shown
           }
         })(),

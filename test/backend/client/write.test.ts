@@ -1,24 +1,19 @@
 // Writing streaming turns: every word once while connections are cut, usage on commit, and an abort that keeps the text
 // whenever the source, the writer or the server fails.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { streamText, simulateReadableStream } from 'ai'
 import { MockLanguageModelV3 } from 'ai/test'
 import OpenAI from 'openai'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ColloquyError, WriteOptions, Source } from '../../../src/client/index.ts'
-import { clientOf } from '../../support/client.ts'
+import { clientOf, nextMutation } from '../../support/client.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeChat } from '../../support/fake-chat.ts'
 import { createProxy } from '../../support/proxy.ts'
 import { useServer } from '../../support/server.ts'
+import { sql } from '../../support/sql.ts'
 
-async function* words(count: number, pauseMs = 0): AsyncGenerator<string> {
-  for (let index = 0; index < count; index++) {
-    yield `word ${index} `
-    if (pauseMs) await sleep(pauseMs)
-  }
-}
+const HEARTBEAT_MS = 1_000
 const wordsText = (count: number) => Array.from({ length: count }, (_, index) => `word ${index} `).join('')
 
 /** A model of the AI SDK that streams two words, and then the given part. */
@@ -77,27 +72,43 @@ describe.each(backends)('write on $name', (backend) => {
     const proxy = await createProxy(server.url)
     closing.push(proxy.close)
     const { conversation, turns } = await start(proxy.url)
-    const written = conversation.write(words(40, 5))
-    for (let drop = 0; drop < 6; drop++) {
-      await sleep(15)
-      // The server receives the next requests, but its answers are lost.
-      if (drop % 2) proxy.silence('new connections')
-      await sleep(15)
-      proxy.drop()
-      proxy.resume()
+    const words = async function* () {
+      for (let index = 0; index < 40; index++) {
+        yield `word ${index} `
+        if (index % 6 === 2) proxy.drop()
+        if (index % 6 !== 5) continue
+        // The server executes the next request, but its answer is lost.
+        proxy.silence('new connections')
+        const executed = nextMutation()
+        proxy.drop()
+        await executed
+        proxy.drop()
+        proxy.resume()
+      }
     }
-    expect((await written).text).toBe(wordsText(40))
+    expect((await conversation.write(words())).text).toBe(wordsText(40))
     expect(await turns()).toEqual([{ status: 'COMMITTED', text: wordsText(40), abortReason: null }])
   })
 
   it('keeps the turn open while its source is silent for longer than the lease', async () => {
-    const { conversation } = await start()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    closing.push(() => vi.useRealTimers())
+    const { conversation, turns } = await start()
+    const age = "interval '4 s' WHERE turn_id = (SELECT turn_id FROM stream WHERE lease_seconds = 5)"
     const source = (async function* () {
       yield 'before '
-      await sleep(5_600)
+      await expect.poll(async () => (await turns())[0]?.text).toBe('before ')
+      for (let beat = 0; beat < 3; beat++) {
+        await sql(server.deps.pool).query(`UPDATE stream SET renewed_at = renewed_at - ${age}`)
+        await sql(server.deps.pool).query(`UPDATE chunk SET written_at = written_at - ${age}`)
+        const written = nextMutation()
+        vi.advanceTimersByTime(HEARTBEAT_MS)
+        await written
+      }
       yield 'after'
     })()
-    expect((await conversation.write(source, { leaseSeconds: 5 })).text).toBe('before after')
+    const options = { leaseSeconds: 5, heartbeatMs: HEARTBEAT_MS }
+    expect((await conversation.write(source, options)).text).toBe('before after')
   })
 
   it('commits text, model and usage of the AI SDK, from the result or its fullStream', async () => {
@@ -201,15 +212,17 @@ describe.each(backends)('write on $name', (backend) => {
   })
 
   it('stops when its signal is aborted, although the source is silent', async () => {
-    const { fails } = await start()
+    const { fails, turns } = await start()
     const controller = new AbortController()
+    let speak = () => {}
+    const silence = new Promise<void>((resolve) => (speak = resolve))
     let isClosed = false
     const source = (async function* () {
       try {
         yield 'Hel'
-        await sleep(150)
+        await expect.poll(async () => (await turns())[0]?.text).toBe('Hel')
         controller.abort('Stopped by Ada.')
-        await sleep(100)
+        await silence
       } finally {
         isClosed = true
       }
@@ -217,6 +230,8 @@ describe.each(backends)('write on $name', (backend) => {
     const { failure, turn } = await fails(source, { signal: controller.signal })
     expect(failure).toBe('Stopped by Ada.')
     expect(turn).toEqual({ status: 'ABORTED', text: 'Hel', abortReason: 'Stopped by Ada.' })
+    expect(isClosed).toBe(false)
+    speak()
     await expect.poll(() => isClosed).toBe(true)
   })
 

@@ -2,6 +2,7 @@
 
 import { parse, type GraphQLEnumType, type GraphQLInterfaceType } from 'graphql'
 import { describe, expect, it } from 'vitest'
+import { counters } from '../../../src/counters.ts'
 import { schema } from '../../../src/graphql/schema.ts'
 import { selectsOnlyShareable } from '../../../src/graphql/sharing.ts'
 import { backends } from '../../support/backend.ts'
@@ -151,9 +152,11 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     })`,
         '... on RecordFactsPayload { facts { id } }',
       )
+    const emitted = () => counters.lag.counts.reduce((sum, count) => sum + count, 0)
+    const before = emitted()
     await recordFacts(conversationId, 'snow', 'ice')
     // The event is resolved only when the subscriber takes it.
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await expect.poll(emitted).toBe(before + 1)
     await recordFacts(other, 'snow')
     expect(await take(following, 1)).toEqual([
       { conversationEvents: { seq: 3, facts: [{ object: 'snow' }, { object: 'ice' }] } },

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ADDRESS_BODY_BYTES } from '../../../src/server/body-gate.ts'
 import { backends, embedded } from '../../support/backend.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { useServer } from '../../support/server.ts'
 
 const sockets: Socket[] = []
@@ -39,7 +40,8 @@ const post = (length: number, body = '', headers = '') =>
 const MiB = 1024 * 1024
 
 describe.each(backends)('HTTP, on $name:', (backend) => {
-  const server = useServer(backend, { BODY_TIMEOUT_SECONDS: '1' })
+  const clock = fakeClock()
+  const server = useServer(backend, { BODY_TIMEOUT_SECONDS: '1' }, { clock })
 
   test('a body over 1 MiB is rejected with the limit and the header that raises it', async () => {
     const { status, head, body } = await send(server.url, post(MiB + 1))
@@ -63,7 +65,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
   test('a batch of more than 1 MiB is appended with the header', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
-    const turns = Array.from({ length: 10 }, () => ({ role: 'USER', content: 'word '.repeat(25_000) }))
+    const turns = Array.from({ length: 10 }, () => ({ role: 'USER', content: 'x'.repeat(125_000) }))
     const query = `mutation($input: AppendTurnsInput!) { appendTurns(input: $input) { __typename } }`
     const operation = { query, variables: { input: { conversationId, turns } } }
     const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
@@ -118,6 +120,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
     const large = { query: '{ __typename }', variables: { padding: 'x'.repeat(2 * MiB) } }
     const { status: statusOfLarge, body: refusal } = await server.post(large, { 'x-batch': '1', 'x-actor': 'cyd' })
     expect([statusOfLarge, refusal.errors[0].extensions.actual]).toEqual([413, JSON.stringify(large).length])
+    await clock.advance(1_000)
     for (const { status, body } of await Promise.all(stalled)) {
       expect(status).toBe(408)
       expect(JSON.parse(body).errors[0].extensions).toEqual({ code: 'BODY_TIMEOUT' })

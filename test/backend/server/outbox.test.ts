@@ -105,7 +105,9 @@ describe('an outbox', () => {
     }
     let drained = false
     const done = outbox.drained().then(() => (drained = true))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    // Flushes whatever can be written.
+    outbox.flush()
+    await new Promise((resolve) => setImmediate(resolve))
     expect(drained).toBe(false)
     client.resume()
     await done

@@ -115,8 +115,7 @@ describe.each([embedded])('the fast path for POST', (backend) => {
       )
       sent.on('error', reject)
       // Send two pieces, which may divide a multi-byte character.
-      sent.write(bytes.subarray(0, bytes.length >> 1))
-      setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
+      sent.write(bytes.subarray(0, bytes.length >> 1), () => sent.end(bytes.subarray(bytes.length >> 1)))
     })
 
   /**
@@ -341,8 +340,9 @@ describe.each([embedded])('the fast path for POST', (backend) => {
       headers: { 'content-type': 'application/json', 'content-length': 1_000 },
     })
     sent.on('error', () => {})
-    sent.write('{"query":')
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => sent.write('{"query":', resolve))
+    // The server has received the part when it answers a later request.
+    await send('fast', { body: viewer })
     sent.destroy()
     expect((await send('fast', { body: viewer })).status).toBe(200)
   })

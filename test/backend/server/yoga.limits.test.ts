@@ -110,10 +110,10 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
   })
 
   test('a query with aliases of large pages stops after the first reads, and its answer is never built', async () => {
-    const { conversationId, transports } = await largeConversation(8)
+    const { conversationId, transports } = await largeConversation(5)
     const distinct = Array.from(
       { length: 40 },
-      (_, at) => `a${at}: turns(first: ${8 + at}) { edges { node { text } } }`,
+      (_, at) => `a${at}: turns(first: ${5 + at}) { edges { node { text } } }`,
     )
     const equal = Array.from({ length: 40 }, (_, at) => `a${at}: turns(first: 2) { edges { node { text } } }`)
     const ask = (aliases: string[]) => ({
@@ -146,12 +146,15 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     }
     const { pool } = server.deps.reads
     const { query } = pool
-    let reads = 0
-    const slowly = async (...args: unknown[]) => {
-      const isRead = JSON.stringify(args[0]).includes('FROM turn')
-      if (isRead) reads += 1
-      if (isRead) await new Promise((resolve) => setTimeout(resolve, 50))
-      return Reflect.apply(query, pool, args)
+    let [reads, running] = [0, 0]
+    let release = () => {}
+    let released = Promise.resolve()
+    const whenReleased = async (...args: unknown[]) => {
+      if (!JSON.stringify(args[0]).includes('FROM turn')) return Reflect.apply(query, pool, args)
+      reads += 1
+      running += 1
+      await released
+      return (Reflect.apply(query, pool, args) as Promise<unknown>).finally(() => (running -= 1))
     }
     const overHttp = () => {
       const controller = new AbortController()
@@ -175,12 +178,17 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     }
     // Use yoga, which caches the document, then the fast path, then a socket.
     for (const start of [overHttp, overHttp, overSocket]) {
-      pool.query = slowly as never
+      pool.query = whenReleased as never
       reads = 0
+      released = new Promise((resolve) => (release = resolve))
       const disconnect = start()
       await vi.waitFor(() => expect(reads).toBeGreaterThan(0))
       disconnect()
-      await new Promise((resolve) => setTimeout(resolve, 400))
+      // The server has noticed the end of the connection when it answers a later request.
+      await server.post({ query: '{ __typename }' })
+      release()
+      await vi.waitFor(() => expect(running).toBe(0))
+      await server.post({ query: '{ __typename }' })
       pool.query = query
       expect(reads).toBeLessThanOrEqual(12)
     }

@@ -2,7 +2,7 @@
 // pg and of Prisma, in transactions, and after errors and cancellations.
 
 import { EventEmitter } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPool, createPrisma, type Db } from '../../../src/store/db.ts'
 import { SYSTEM, type Scope } from '../../../src/store/scope.ts'
@@ -109,7 +109,7 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     expect([a, b, all.length]).toEqual([[{ id: 'conv-a' }], [{ id: 'conv-b' }], 2])
     expect(await db.prisma.conversation.findMany()).toEqual([])
     const inTransaction = await withTransaction(db, 'a', async (tx) => {
-      await sleep(1)
+      await setImmediate()
       return [await tx.conversation.count(), await tx.$queryRaw`SELECT id FROM conversation`]
     })
     expect(inTransaction).toEqual([1, [{ id: 'conv-a' }]])

@@ -253,8 +253,8 @@ describe('a failed request', () => {
   }
   const closes: Responder = (response) => void response.destroy()
   const closesInAnswer: Responder = (response) => {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '999' }).write('{"data": [')
-    setTimeout(() => response.destroy(), 20)
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '999' })
+    response.write('{"data": [', () => response.destroy())
   }
 
   it.each([
@@ -277,8 +277,9 @@ describe('a failed request', () => {
       /cannot be reached: ECONNREFUSED\. Check OPENAI_BASE_URL, and that the server is running\.$/,
     )
     const embedding = client().embed(['one'])
-    // The server starts before the last retry: the delays of two retries are a twentieth of 500 and 1,000 ms.
-    setTimeout(() => void server.start(), 15)
+    // The server starts in the delay before one of the two retries.
+    await expect.poll(() => pauses.length, { interval: 1 }).toBe(1)
+    await server.start()
     expectVectors(await embedding, ['one'])
   })
 
@@ -291,10 +292,9 @@ describe('a failed request', () => {
       expect(pausing.embed(['one'], abort.signal)).rejects.toBe(reason),
       failureOf(hanging.embed(['one'])),
     ] as const
-    setTimeout(() => {
-      abort.abort(reason)
-      void hanging.close()
-    }, 100)
+    await expect.poll(() => [pauses.length, server.requests.length]).toEqual([1, 2])
+    abort.abort(reason)
+    void hanging.close()
     expect((await Promise.all(rejections))[1].message).toContain('is closed')
   })
 })
