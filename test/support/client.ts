@@ -33,15 +33,15 @@ export async function nextMutation(): Promise<void> {
 }
 
 /** Pauses of a client before the second and the third attempt to answer a turn, ms. */
-const ANSWER_PAUSES = [1_000, 2_000]
+const ANSWER_PAUSES = new Set([1_000, 2_000])
 
 /** Makes clients answer again without a pause after a failure. Returns a function that undoes this. */
 export function skipAnswerPauses(): () => void {
   const { setTimeout } = globalThis
   // Timers of `fetch`, which must not be skipped, pass arguments to their callbacks.
   const skip = (callback: () => void, ms?: number, ...rest: []) =>
-    setTimeout(callback, rest.length === 0 && ANSWER_PAUSES.includes(ms!) ? 0 : ms, ...rest)
-  const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(skip as never)
+    setTimeout(callback, rest.length === 0 && ANSWER_PAUSES.has(ms!) ? 0 : ms, ...rest)
+  const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(skip)
   return () => spy.mockRestore()
 }
 
