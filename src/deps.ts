@@ -84,6 +84,7 @@ const APPEND_CONCURRENCY = 2
 /** Opens the database and applies missing migrations. `embedded` is null with Postgres. `starting`: see createDeps. */
 export async function openStore(
   config: DepsConfig,
+  clock: Clock,
   log: Logger,
   cleanup: Cleanup,
   starting?: Promise<Embedded> | null,
@@ -92,7 +93,7 @@ export async function openStore(
   const embedded = config.databaseUrl ? null : await (starting ?? launchEmbedded(config.dataDir))
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
-  const delays = createQueueDelays()
+  const delays = createQueueDelays(clock)
   // The pools connect only when the first statement is sent.
   const connections = openConnections(config, embedded, onError, delays)
   logOutages(new Set([connections.pool, connections.reads.pool, connections.appendPool]), log)
@@ -135,22 +136,21 @@ export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, clock: 
 function createIndexing(
   config: DepsConfig,
   { embedded, pool, db, reads }: OpenStore,
-  embedder: Embedder,
-  log: Logger,
+  { clock, embedder, log }: { clock: Clock; embedder: Embedder; log: Logger },
   cleanup: Cleanup,
 ) {
   const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db, { reads: reads.db })
   const embedding = createEmbedding(
-    { db, pool, vectors, embedder, log },
+    { clock, db, pool, vectors, embedder, log },
     {
       find: (stored) => findEmbedder(stored, config.embedder, log),
       indexes: embedded ? null : vectorIndexes(db, config.migrationDatabaseUrl ?? config.databaseUrl!),
     },
   )
   cleanup.add(() => embedding.stop())
-  const factEmbedding = createFactEmbedding({ db, embedding, log })
+  const factEmbedding = createFactEmbedding({ clock, db, embedding, log })
   cleanup.add(() => factEmbedding.stop())
-  const recalledFacts = createRecalledFacts({ db, log })
+  const recalledFacts = createRecalledFacts({ clock, db, log })
   cleanup.add(() => recalledFacts.stop())
   return { vectors, embedding, factEmbedding, recalledFacts }
 }
@@ -189,7 +189,7 @@ function createDomainState(
     turnGuesses: createTurnGuesses(),
     inboxes: createInboxes(platform),
     appends: createAppendQueue(
-      appendPool,
+      { clock: platform.clock, pool: appendPool },
       appendConcurrency,
       (calls) => announceEntries(platform, calls.flatMap(journalRangesOf)),
       platform.delays.appends,
@@ -224,7 +224,7 @@ export async function createDeps(
     // Create the embedder first, so that its configuration errors are found before the database is opened.
     const embedder = await createEmbedder(config.embedder, log)
     cleanup.add(() => embedder.close())
-    const store = await openStore(config, log, cleanup, starting)
+    const store = await openStore(config, clock, log, cleanup, starting)
     const { embedded, pool, appendPool, db, reads } = store
     const { bus, presence, rates } = await openBus(config, clock, log, cleanup)
     const presenceDeps = { clock, db, bus, presence, presenceTtlMs: config.presenceTtlMs, log }
@@ -233,15 +233,20 @@ export async function createDeps(
     const services = await createServices(config, embedder, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
     cleanup.add(() => jobs.close())
-    const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, log, cleanup)
+    const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(
+      config,
+      store,
+      { clock, embedder, log },
+      cleanup,
+    )
 
     const integrityKeys = integrityKeysOf(config.integrityKey)
-    const audit = createAuditLog({ db, key: integrityKeys?.audit ?? null, log })
+    const audit = createAuditLog({ clock, db, key: integrityKeys?.audit ?? null, log })
     cleanup.add(() => audit.close())
     const redaction = createTenantRedaction({ db, bus, log }, config.redact)
     cleanup.add(() => redaction.close())
     const journalNotifier = createJournalNotifier()
-    const activity = createTenantActivity()
+    const activity = createTenantActivity(clock)
     const platform: Platform = {
       ...settingsOf(config),
       ...services,
@@ -249,7 +254,7 @@ export async function createDeps(
       pool,
       db,
       reads,
-      gates: createTenantGates(store.readConnections, activity),
+      gates: createTenantGates(clock, store.readConnections, activity),
       answers: createAnswerBudget(),
       activity,
       delays: store.delays,

@@ -1,6 +1,8 @@
 // Measures how long work waits in a queue. The measure is the shortest wait of a period, as in CoDel (RFC 8289 §4.1):
 // near 0 if the queue was empty at any time in the period, and large only if the queue never became empty.
 
+import { systemClock, type Clock } from './clock.ts'
+
 /** One or more queues whose waits are measured. */
 export type DelaySource = {
   /** Returns the shortest wait since the last call, ms, and starts a new period. `now` is `performance.now()`. */
@@ -8,6 +10,7 @@ export type DelaySource = {
 }
 
 export class QueueDelay implements DelaySource {
+  readonly #clock: Pick<Clock, 'performance'>
   #waiting = 0
   #shortest = Infinity
   /** Time of the last change that shows progress: work left the queue, or entered it while it was empty. */
@@ -15,9 +18,13 @@ export class QueueDelay implements DelaySource {
   /** The result of the previous period. */
   #previous = 0
 
+  constructor(clock: Pick<Clock, 'performance'> = systemClock) {
+    this.#clock = clock
+  }
+
   /** Call it when work starts to wait, and pass the returned time to `leave`. */
   enter(): number {
-    const now = performance.now()
+    const now = this.#clock.performance.now()
     if (this.#waiting === 0) this.#progressAt = now
     this.#waiting += 1
     return now
@@ -25,7 +32,7 @@ export class QueueDelay implements DelaySource {
 
   /** Call it when work stops waiting. */
   leave(enteredAt: number): void {
-    const now = performance.now()
+    const now = this.#clock.performance.now()
     this.#waiting -= 1
     this.#progressAt = now
     this.record(now - enteredAt)
@@ -58,10 +65,10 @@ export type QueueDelays = {
   readonly replicaConnections: QueueDelay
 }
 
-export const createQueueDelays = (): QueueDelays => ({
-  appends: new QueueDelay(),
-  appendConnections: new QueueDelay(),
-  readConnections: new QueueDelay(),
-  writeConnections: new QueueDelay(),
-  replicaConnections: new QueueDelay(),
+export const createQueueDelays = (clock: Pick<Clock, 'performance'>): QueueDelays => ({
+  appends: new QueueDelay(clock),
+  appendConnections: new QueueDelay(clock),
+  readConnections: new QueueDelay(clock),
+  writeConnections: new QueueDelay(clock),
+  replicaConnections: new QueueDelay(clock),
 })

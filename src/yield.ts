@@ -1,6 +1,8 @@
 // Lets requests and timers run during long loops, which would otherwise block the event loop. Each iteration of the
 // event loop resumes only one of the waiting loops, so that ten loops delay an iteration no more than one loop does.
 
+import { systemClock, type Clock } from './clock.ts'
+
 /** Time for which a loop runs before it yields, ms. */
 const SHARE_MS = 1
 
@@ -24,12 +26,12 @@ export function yieldToEventLoop(): Promise<void> {
  * Returns a function that a loop calls and awaits after each item. It yields to the event loop if `SHARE_MS` have
  * passed since the loop started or was last resumed, and returns undefined otherwise.
  */
-export function createYield(now: () => number = () => performance.now()): () => Promise<void> | undefined {
-  let startedAt = now()
+export function createYield(clock: Pick<Clock, 'performance'> = systemClock): () => Promise<void> | undefined {
+  let startedAt = clock.performance.now()
   return () => {
-    if (now() - startedAt < SHARE_MS) return undefined
+    if (clock.performance.now() - startedAt < SHARE_MS) return undefined
     return yieldToEventLoop().then(() => {
-      startedAt = now()
+      startedAt = clock.performance.now()
     })
   }
 }

@@ -178,9 +178,14 @@ export async function tokenCommand(args: string[], config: Config): Promise<stri
   const log = createLog('silent')
   const cleanup = createCleanup()
   try {
-    const { db } = await openStore(config, log, cleanup)
+    const { db } = await openStore(config, systemClock, log, cleanup)
     const { bus } = await openBus(config, systemClock, log, cleanup)
-    const audit = createAuditLog({ db, key: integrityKeysOf(config.integrityKey)?.audit ?? null, log })
+    const audit = createAuditLog({
+      clock: systemClock,
+      db,
+      key: integrityKeysOf(config.integrityKey)?.audit ?? null,
+      log,
+    })
     cleanup.add(() => audit.close())
     const { lines, json } = await runCommand({ db, bus, audit, limits: config.limits }, positionals, values)
     return values.json ? JSON.stringify(json, null, 2) : lines.join('\n')

@@ -1,6 +1,8 @@
 // Remembers which tenants have used the process recently, so that limits that protect tenants from each other apply
 // only while there are several.
 
+import type { Clock } from '../clock.ts'
+
 /** Time for which a tenant counts as active after an operation has started, ms. */
 const ACTIVE_MS = 1_000
 
@@ -12,7 +14,7 @@ export type TenantActivity = {
 }
 
 /** Stores two times only, because `hasOthers` needs only the latest operation of another tenant. */
-export function createTenantActivity(now: () => number = () => performance.now()): TenantActivity {
+export function createTenantActivity(clock: Pick<Clock, 'performance'>): TenantActivity {
   let latest: string | null = null
   let latestAt = -Infinity
   /** Time of the latest operation of any tenant but `latest`. */
@@ -23,8 +25,8 @@ export function createTenantActivity(now: () => number = () => performance.now()
         latest = tenant
         previousAt = latestAt
       }
-      latestAt = now()
+      latestAt = clock.performance.now()
     },
-    hasOthers: (tenant) => now() - (tenant === latest ? previousAt : latestAt) < ACTIVE_MS,
+    hasOthers: (tenant) => clock.performance.now() - (tenant === latest ? previousAt : latestAt) < ACTIVE_MS,
   }
 }

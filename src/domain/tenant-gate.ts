@@ -3,6 +3,7 @@
 // other tenants are active, the limit of heavy work is lower, and it pauses (tenant-share.ts).
 
 import { performance } from 'node:perf_hooks'
+import type { Clock } from '../clock.ts'
 import { QueueFull } from '../errors.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 import type { TenantActivity } from './tenant-activity.ts'
@@ -45,6 +46,8 @@ export type TenantGate = DelaySource & {
  * `elapsed`: the whole time of the work, for work that the database does.
  */
 type Charged = 'activity' | 'elapsed' | 'nothing'
+
+type GateClock = Pick<Clock, 'setTimeout' | 'performance'>
 
 type GateOptions = {
   /** Determines the pauses after the work; absent for none. */
@@ -89,11 +92,11 @@ const HEAVY_CONCURRENCY = 2
  * but one alone
  * @param activity the active tenants
  */
-export function createTenantGates(readConnections: number, activity: TenantActivity): TenantGates {
+export function createTenantGates(clock: GateClock, readConnections: number, activity: TenantActivity): TenantGates {
   /** @param alone limit while no other tenant is active @param beside limit while one is */
   const heavy = (alone: number, beside: number, options?: GateOptions) =>
-    createTenantGate((tenant) => (activity.hasOthers(tenant) ? beside : alone), {
-      share: createTenantShare(activity),
+    createTenantGate(clock, (tenant) => (activity.hasOthers(tenant) ? beside : alone), {
+      share: createTenantShare(clock, activity),
       ...options,
     })
   return {
@@ -107,28 +110,30 @@ export function createTenantGates(readConnections: number, activity: TenantActiv
     memory: heavy(HEAVY_CONCURRENCY, HEAVY_CONCURRENCY),
     deletions: heavy(HEAVY_CONCURRENCY, 1, { charged: 'elapsed' }),
     reads: createTenantGate(
+      clock,
       (tenant) => Math.max(1, activity.hasOthers(tenant) ? Math.floor(readConnections / 2) : readConnections - 1),
-      { share: createTenantShare(activity), charged: 'nothing' },
+      { share: createTenantShare(clock, activity), charged: 'nothing' },
     ),
     searches: heavy(HEAVY_CONCURRENCY, 1),
   }
 }
 
 /** Starts to measure what a gate charges. The returned function returns the time since then, ms. */
-const stopwatches: Record<Charged, () => () => number> = {
+const stopwatches: Record<Charged, (clock: GateClock) => () => number> = {
   activity: () => {
     const before = performance.eventLoopUtilization()
     return () => performance.eventLoopUtilization(before).active
   },
-  elapsed: () => {
-    const startedAt = performance.now()
-    return () => performance.now() - startedAt
+  elapsed: (clock) => {
+    const startedAt = clock.performance.now()
+    return () => clock.performance.now() - startedAt
   },
   nothing: () => () => 0,
 }
 
 /** @param limitOf returns the current maximum number of concurrent pieces of a tenant's work, at least 1 */
 export function createTenantGate(
+  clock: GateClock,
   limitOf: (tenant: string) => number,
   { share, charged = 'activity', maxWaiting = MAX_WAITING }: GateOptions = {},
 ): TenantGate {
@@ -151,8 +156,8 @@ export function createTenantGate(
   function end(tenant: string, current: TenantWork, ms: number): void {
     const pause = share ? share.charge(tenant, ms) : 0
     if (pause > 0) {
-      current.pausedUntil = Math.max(current.pausedUntil, performance.now() + pause)
-      setTimeout(leave, pause, tenant, current)
+      current.pausedUntil = Math.max(current.pausedUntil, clock.performance.now() + pause)
+      clock.setTimeout(leave, pause, tenant, current)
     } else leave(tenant, current)
   }
 
@@ -178,12 +183,12 @@ export function createTenantGate(
         entered.delay?.record(0)
       } else if (entered.waiting.length >= maxWaiting) throw new QueueFull(maxWaiting)
       else {
-        const delay = (entered.delay ??= new QueueDelay())
+        const delay = (entered.delay ??= new QueueDelay(clock))
         const enteredAt = delay.enter()
         await new Promise<void>((resolve) => entered.waiting.push(resolve))
         delay.leave(enteredAt)
       }
-      const measured = share ? stopwatches[charged]() : stopwatches.nothing()
+      const measured = share ? stopwatches[charged](clock) : stopwatches.nothing(clock)
       let chargedByWork = 0
       try {
         return await work((ms) => {

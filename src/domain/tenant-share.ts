@@ -1,6 +1,7 @@
 // Limits heavy work of one tenant to a share of the time while other tenants are active: after each piece of work, the
 // tenant pauses. So the event loop has time for the requests of other tenants, however long the work takes.
 
+import type { Clock } from '../clock.ts'
 import type { TenantActivity } from './tenant-activity.ts'
 
 /** Maximum share of the time in which one tenant's heavy work of a kind runs beside other tenants. */
@@ -19,15 +20,15 @@ export type TenantShare = {
 
 /** The generic cell rate algorithm: each tenant has one time, which its work moves ahead. */
 export function createTenantShare(
+  clock: Pick<Clock, 'performance'>,
   activity: Pick<TenantActivity, 'hasOthers'>,
-  now: () => number = () => performance.now(),
 ): TenantShare {
   /** The time until which the work of each tenant has used its share, the last charged tenant last. */
   const usedUntil = new Map<string, number>()
   return {
     charge(tenant, ms) {
       if (!activity.hasOthers(tenant)) return 0
-      const end = now()
+      const end = clock.performance.now()
       for (const [each, until] of usedUntil) {
         if (until > end - KEPT_MS) break
         usedUntil.delete(each)

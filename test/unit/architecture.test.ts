@@ -23,6 +23,7 @@ import {
   wrongDomainOrder,
   wrongLayer,
   repeatedStatementNames,
+  timesOfTheProcess,
 } from './architecture/rules.ts'
 import { innerImports, packageImports, parseSource, readSources, root, type SourceFile } from './architecture/source.ts'
 
@@ -130,6 +131,20 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     [
       [{ 'src/server/ws.ts': 'const port = process.env.PORT' }, ['src/server/ws.ts']],
       [{ 'src/server/ws.ts': `import { env } from 'node:process'` }, ['src/server/ws.ts']],
+    ],
+  ],
+  [
+    'the domain uses the timers and the time of deps.clock',
+    timesOfTheProcess,
+    [
+      [{ 'src/domain/wait.ts': 'setTimeout(resolve, 5)' }, ['src/domain/wait.ts']],
+      [{ 'src/domain/wait.ts': 'const timer = setInterval(renew, 5).unref()' }, ['src/domain/wait.ts']],
+      [{ 'src/domain/wait.ts': `import { setTimeout as sleep } from 'node:timers/promises'` }, ['src/domain/wait.ts']],
+      [{ 'src/domain/wait.ts': 'const until = performance.now() + 5' }, ['src/domain/wait.ts']],
+      [{ 'src/domain/wait.ts': 'const until = Date.now() + 5' }, ['src/domain/wait.ts']],
+      [{ 'src/domain/wait.ts': 'await sleep(systemClock, 5)' }, ['src/domain/wait.ts']],
+      [{ 'src/domain/wait.ts': 'clock.setTimeout(resolve, clock.performance.now() - clock.Date.now())' }, []],
+      [{ 'src/server/ws.ts': 'setTimeout(resolve, 5)' }, []],
     ],
   ],
   [

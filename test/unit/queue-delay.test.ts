@@ -1,14 +1,13 @@
 // The delay of a queue: the shortest wait of a period, also when nothing leaves the queue.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { QueueDelay } from '../../src/queue-delay.ts'
 
 let now = 1_000
-beforeEach(() => vi.spyOn(performance, 'now').mockImplementation(() => now))
-afterEach(() => vi.restoreAllMocks())
+const clock = { performance: { now: () => now } }
 
 test('the delay is the shortest wait of the period, so it is small if the queue was empty once', () => {
-  const delay = new QueueDelay()
+  const delay = new QueueDelay(clock)
   const first = delay.enter()
   const second = delay.enter()
   now += 300
@@ -23,7 +22,7 @@ test('the delay is the shortest wait of the period, so it is small if the queue 
 })
 
 test('the delay is 0 for an empty queue', () => {
-  const delay = new QueueDelay()
+  const delay = new QueueDelay(clock)
   expect(delay.take(now)).toBe(0)
   delay.leave(delay.enter())
   delay.take(now)
@@ -32,7 +31,7 @@ test('the delay is 0 for an empty queue', () => {
 })
 
 test('the delay grows while nothing leaves the queue', () => {
-  const delay = new QueueDelay()
+  const delay = new QueueDelay(clock)
   now += 5_000
   const entered = delay.enter()
   now += 250
@@ -45,7 +44,7 @@ test('the delay grows while nothing leaves the queue', () => {
 })
 
 test('the delay does not fall while work waits and nothing leaves the queue', () => {
-  const delay = new QueueDelay()
+  const delay = new QueueDelay(clock)
   const first = delay.enter()
   delay.enter()
   now += 800

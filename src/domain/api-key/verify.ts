@@ -12,7 +12,7 @@ import { credentialOf, principalOf, type Token, type TokenProblem } from './toke
 /** Minimum time between two updates of a key's `lastUsedAt`, ms. */
 const USE_MS = 60_000
 
-type Deps = Pick<Platform, 'reads'> & { pool: Pool; log: Log }
+type Deps = Pick<Platform, 'clock' | 'reads'> & { pool: Pool; log: Log }
 
 /** The result for a token that authenticates no principal. */
 export type RefusedToken = {
@@ -38,11 +38,11 @@ const useOfEnded = ({ tenant, actor, id }: FoundApiKey, problem: TokenProblem): 
  * Returns a function that verifies a token by one indexed look-up. It rejects with Unavailable if too many look-ups
  * wait, or with the error of the database.
  */
-export function createVerifier({ reads, pool, log }: Deps): VerifyToken {
+export function createVerifier({ clock, reads, pool, log }: Deps): VerifyToken {
   const lookUp = createLookUp(reads.pool)
   return async (token) => {
     const key = await lookUp(token)
-    const now = Date.now()
+    const now = clock.Date.now()
     const principal = principalOf(key, now)
     if (typeof principal === 'string') {
       return { problem: principal, record: key && principal !== 'UNKNOWN' ? useOfEnded(key, principal) : null }

@@ -2,6 +2,7 @@
 // are collected in memory and written together within FLUSH_MS.
 
 import { insertAuditLines, lockAuditHead } from '../../store/sql/audit/audit-lines.ts'
+import type { Clock } from '../../clock.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { chain } from './chain.ts'
@@ -26,6 +27,7 @@ export type AuditLog = {
 }
 
 type AuditDeps = {
+  clock: Clock
   db: Db
   /** HMAC key of the line hashes; null for hashes without a key. */
   key: Buffer | null
@@ -47,13 +49,13 @@ async function appendCounted(tx: Tx, key: Buffer | null, counted: readonly Count
   await insertAuditLines(tx, chain(key, end, lines))
 }
 
-export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
+export function createAuditLog({ clock, db, key, log }: AuditDeps): AuditLog {
   const collected = new Coalescer()
   let writing = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
 
   async function write(): Promise<void> {
-    const { lines, dropped } = collected.take(performance.now())
+    const { lines, dropped } = collected.take(clock.performance.now())
     if (dropped > 0) log.error({ dropped }, 'dropped records of the audit log: too many tenants have records to write')
     for (const counted of lines.values()) {
       try {
@@ -65,7 +67,7 @@ export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
   }
 
   const flush = () => {
-    if (timer) clearTimeout(timer)
+    if (timer) clock.clearTimeout(timer)
     timer = null
     writing = writing.then(write)
     return writing
@@ -79,8 +81,8 @@ export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
         records.map((record) => ({ ...record, at: new Date(), count: 1 })),
       ),
     note(record) {
-      collected.add(record, performance.now())
-      timer ??= setTimeout(() => void flush(), FLUSH_MS).unref()
+      collected.add(record, clock.performance.now())
+      timer ??= clock.setTimeout(() => void flush(), FLUSH_MS).unref()
     },
     flush,
     close: flush,

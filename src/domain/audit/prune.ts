@@ -1,6 +1,7 @@
 // Deletes the lines of the audit log that are older than `auditDays` days.
 
 import { findPrunableTenant, pruneAuditLines } from '../../store/sql/audit/audit-lines.ts'
+import type { Clock } from '../../clock.ts'
 import type { Db } from '../../store/db.ts'
 import { withTransaction } from '../../store/tx.ts'
 
@@ -9,8 +10,16 @@ const BATCH = 1_000
 const DAY_MS = 86_400_000
 
 /** Deletes a batch of old lines of one tenant. Returns the number of deleted lines; 0 if no tenant has old lines. */
-export async function pruneAuditLog({ db, auditDays }: { db: Db; auditDays: number }): Promise<number> {
-  const before = new Date(Date.now() - auditDays * DAY_MS)
+export async function pruneAuditLog({
+  clock,
+  db,
+  auditDays,
+}: {
+  clock: Pick<Clock, 'Date'>
+  db: Db
+  auditDays: number
+}): Promise<number> {
+  const before = new Date(clock.Date.now() - auditDays * DAY_MS)
   const tenant = await findPrunableTenant(db, before)
   return tenant === null ? 0 : withTransaction(db, tenant, (tx) => pruneAuditLines(tx, tenant, before, BATCH))
 }

@@ -76,13 +76,14 @@ const MAX_PAUSE_MS = 3_000
 /** Starts the task, and keeps the time for which it has run without interruption. */
 function startTask(deps: BackgroundDeps, task: Task): () => Promise<void> {
   const everyMs = task.everyMs(deps)
-  let since = performance.now()
+  const { clock } = deps
+  let since = clock.performance.now()
   let endedAt = since
-  return startPeriodic(everyMs, async () => {
-    const now = performance.now()
+  return startPeriodic(clock, everyMs, async () => {
+    const now = clock.performance.now()
     if (now - endedAt > everyMs + MAX_PAUSE_MS) since = now
     const hasSucceeded = await runTask(deps, task, now - since)
-    endedAt = performance.now()
+    endedAt = clock.performance.now()
     if (!hasSucceeded) since = endedAt
   })
 }

@@ -98,8 +98,8 @@ export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUser
     await deps.audit.append(tx, [auditRecord(viewer, 'eraseUser', [subject, created.id])])
     return created.id
   })
-  const until = performance.now() + INLINE_MS
-  while (performance.now() < until && (await eraseNext(deps, id)));
+  const until = deps.clock.performance.now() + INLINE_MS
+  while (deps.clock.performance.now() < until && (await eraseNext(deps, id)));
   return (await readErasure(deps, tenant, id))!
 }
 
@@ -116,9 +116,9 @@ export async function getErasure(deps: Pick<Platform, 'db'>, viewer: Viewer, id:
 
 /** Continues unfinished erasures, oldest first, for up to INLINE_MS. Returns the number of steps. */
 export async function continueErasures(deps: Platform): Promise<number> {
-  const until = performance.now() + INLINE_MS
+  const until = deps.clock.performance.now() + INLINE_MS
   let steps = 0
-  for (; performance.now() < until; steps++) {
+  for (; deps.clock.performance.now() < until; steps++) {
     const unfinished = await findUnfinishedErasure(deps.db)
     if (!unfinished) break
     await eraseNext(deps, unfinished.id)

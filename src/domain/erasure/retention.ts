@@ -40,9 +40,9 @@ const SYSTEM = 'colloquy'
 
 /** Deletes expired conversations, except those under legal hold. Returns the number of deleted conversations. */
 export async function deleteExpiredConversations(deps: Platform): Promise<number> {
-  const until = performance.now() + RUN_MS
+  const until = deps.clock.performance.now() + RUN_MS
   let count = 0
-  while (performance.now() < until) {
+  while (deps.clock.performance.now() < until) {
     const expired = await findExpired(deps.db, BATCH_CONVERSATIONS)
     const [first] = expired
     if (!first) break
@@ -102,10 +102,10 @@ export const contentHashOf = (keys: IntegrityKeys, { text, parts }: { text: stri
  * the number of changed versions. Pinned turns keep their content, because every context includes it.
  */
 export async function removeSummarizedContent(deps: Platform): Promise<number> {
-  const until = performance.now() + RUN_MS
+  const until = deps.clock.performance.now() + RUN_MS
   const extracts = deps.automatic.factExtractionEvery > 0
   let count = 0
-  for (let after = ''; performance.now() < until;) {
+  for (let after = ''; deps.clock.performance.now() < until;) {
     const found = await findRetained(deps.db, after, BATCH_CONVERSATIONS, extracts)
     for (const conversation of found) count += await removeFrom(deps, conversation, extracts)
     if (found.length < BATCH_CONVERSATIONS) break
@@ -164,7 +164,7 @@ export async function pruneConversations(
   authorize(viewer, 'pruneConversations')
   const { olderThanDays } = parse(pruneConversationsInput, input)
   await requirePermits(deps.db.of(viewer.tenant), viewer, 'pruneConversations', null)
-  const before = new Date(Date.now() - olderThanDays * DAY_MS)
+  const before = new Date(deps.clock.Date.now() - olderThanDays * DAY_MS)
   let count = 0
   for (let after = ''; ;) {
     const ids = await expireInactive(deps.db, viewer.tenant, before, after, BATCH_EXPIRING)

@@ -109,7 +109,7 @@ async function readEntries(run: FeedRun): Promise<void> {
     const at = new Date()
     for (const event of events) {
       apply(run, { type: 'entry', event, at })
-      observe(counters.lag, Math.max(0, Date.now() - event.at.getTime()) / 1000)
+      observe(counters.lag, Math.max(0, deps.clock.Date.now() - event.at.getTime()) / 1000)
     }
     apply(run, { type: 'pageEnd', seq: last })
     if (reachesEnd) return
@@ -152,9 +152,9 @@ async function checkDatabase(run: FeedRun): Promise<void> {
 function retryLater(run: FeedRun, err: unknown, failures: number): void {
   const { deps, conversationId } = run
   if (failures === 1) deps.log.warn({ err, conversationId }, 'could not read the journal; retrying until it succeeds')
-  clearTimeout(run.retryTimer)
+  deps.clock.clearTimeout(run.retryTimer)
   const ms = Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.max)
-  run.retryTimer = setTimeout(() => run.tasks.add({ type: 'check' }), ms).unref()
+  run.retryTimer = deps.clock.setTimeout(() => run.tasks.add({ type: 'check' }), ms).unref()
 }
 
 function end(run: FeedRun): void {
@@ -204,7 +204,7 @@ function createFeedRun(deps: Platform, tenant: string, conversationId: string): 
     onFailure: (error, failures) => retryLater(run, error, failures),
     onRecovery: () => deps.log.info({ conversationId }, 'reading the journal succeeds again'),
   })
-  const checkTimer = setTimeout(() => {
+  const checkTimer = deps.clock.setTimeout(() => {
     if (!tasks.isFailing) tasks.add({ type: 'check' })
   }, CHECK_MS)
   checkTimer.unref()
@@ -248,8 +248,8 @@ export async function startFeed(deps: Platform, tenant: string, conversationId: 
   const stopListening = deps.bus.onRestored(() => run.tasks.add({ type: 'check' }))
   async function close(): Promise<void> {
     run.tasks.stop()
-    clearTimeout(run.checkTimer)
-    clearTimeout(run.retryTimer)
+    deps.clock.clearTimeout(run.checkTimer)
+    deps.clock.clearTimeout(run.retryTimer)
     stopListening()
     await unsubscribe()
   }

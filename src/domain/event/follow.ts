@@ -2,6 +2,7 @@
 // reader whose sink is full leaves the feed and catches up from its own cursor, so that it does not delay others. If it
 // is too far behind, it skips entries and gets a Gap. reader-state.ts decides which events it receives.
 
+import type { Clock } from '../../clock.ts'
 import { seesConversation, type View } from '../view.ts'
 import type { ByteShare } from '../byte-budget.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'
@@ -37,6 +38,7 @@ export type Sink = {
 
 /** The source of a reader's entries while it is behind the feed. */
 export type ReaderSource = {
+  clock: Pick<Clock, 'setTimeout'>
   /** Requests the memory for a page. The reader releases it once its sink has taken the page. */
   reserve(): ByteShare
   /** Returns at most `limit` entries after `after`, as events; `last` is the seq of the last entry, or `after`. */
@@ -153,7 +155,7 @@ async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
       if (run.stopped) throw error
       if (failures === 0) run.source.onFailure(error)
       const ms = Math.min(READ_RETRY_MS.first * 2 ** failures, READ_RETRY_MS.max)
-      await new Promise((resolve) => setTimeout(resolve, ms).unref())
+      await new Promise((resolve) => run.source.clock.setTimeout(resolve, ms).unref())
       if (run.stopped) throw error
     }
   }

@@ -175,7 +175,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
   }
 
   function gather(): void {
-    if (!isReading) gathering ??= setTimeout(() => void flush(), GATHER_MS)
+    if (!isReading) gathering ??= deps.clock.setTimeout(() => void flush(), GATHER_MS)
   }
 
   function receive(message: TenantMessage): void {

@@ -59,6 +59,7 @@ export async function readInto(
 }
 
 const sourceOf = (deps: EventDeps, feed: Feed, principal: Viewer, leave: () => void): ReaderSource => ({
+  clock: deps.clock,
   reserve: () => deps.feeds.catchUp.take(principal, JOURNAL_PAGE_BYTES),
   read: (after, limit) => readEvents(deps, feed.tenant, feed.conversationId, after, limit),
   onFailure: (error) =>

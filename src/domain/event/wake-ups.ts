@@ -80,7 +80,7 @@ export const spansOf = (previous: Date, now: Date): Span[] =>
  * measured by the database's clock. Returns a function that stops the checks.
  */
 export function repeatWakeUps(
-  deps: Pick<Platform, 'pool' | 'log'>,
+  deps: Pick<Platform, 'clock' | 'pool' | 'log'>,
   tenant: string,
   actors: () => readonly string[],
   deliver: (wakeUp: WakeUpRow) => void,
@@ -96,5 +96,5 @@ export function repeatWakeUps(
       deps.log.warn({ err: error, tenant }, 'could not read the unclaimed wake-ups')
     }
   }
-  return startPeriodic(REPEAT_MS, check)
+  return startPeriodic(deps.clock, REPEAT_MS, check)
 }

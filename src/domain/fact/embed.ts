@@ -69,7 +69,10 @@ async function embedBatch(
 }
 
 /** Embeds the facts of all tenants with the embedder that searches currently use. Does nothing before `start`. */
-export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWEEP_MS } = {}): FactEmbedding {
+export function createFactEmbedding(
+  platform: EmbeddingPlatform & Pick<Platform, 'clock'>,
+  { sweepMs = SWEEP_MS } = {},
+): FactEmbedding {
   const { db, embedding } = platform
   let loop: Loop | null = null
 

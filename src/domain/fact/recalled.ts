@@ -17,7 +17,7 @@ const GATHER_MS = 500
 /** Maximum number of ids that wait to be written. Further ids are dropped until the next recall of their facts. */
 const MAX_WAITING = 10_000
 
-export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): RecalledFacts {
+export function createRecalledFacts({ clock, db, log }: Pick<Platform, 'clock' | 'db' | 'log'>): RecalledFacts {
   const waiting = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
@@ -38,7 +38,7 @@ export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): 
   function add(ids: Iterable<string>): void {
     for (const id of ids) if (waiting.size < MAX_WAITING) waiting.add(id)
     if (waiting.size === 0 || timer || isStopped) return
-    timer = setTimeout(() => {
+    timer = clock.setTimeout(() => {
       timer = null
       writing = writing.then(write)
     }, GATHER_MS)
@@ -49,7 +49,7 @@ export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): 
     add,
     async stop() {
       isStopped = true
-      if (timer) clearTimeout(timer)
+      if (timer) clock.clearTimeout(timer)
       await (writing = writing.then(write))
     },
   }

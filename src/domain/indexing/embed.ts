@@ -29,7 +29,7 @@ export type EmbeddingWorker = {
   stop(): Promise<void>
 }
 
-type EmbedPlatform = Pick<Platform, 'pool' | 'vectors' | 'log'>
+type EmbedPlatform = Pick<Platform, 'clock' | 'pool' | 'vectors' | 'log'>
 
 /** Milliseconds for which the worker collects nudges before it handles them. */
 const GATHER_MS = 5
@@ -46,7 +46,11 @@ const FIND = 10_000
 const BUSY_MS = 300
 
 /** Creates the list of conversations that a worker has to read: nudged, found by a search, or claimed. */
-function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge: (ids: Iterable<string>) => void) {
+function createBacklog(
+  { clock, pool }: Pick<Platform, 'clock' | 'pool'>,
+  embedder: string,
+  nudge: (ids: Iterable<string>) => void,
+) {
   const nudged = new Set<string>()
   let found: string[] = []
   /** Claimed conversations, in the order in which they are read. */
@@ -79,7 +83,7 @@ function createBacklog({ pool }: Pick<Platform, 'pool'>, embedder: string, nudge
       if (conversationIds.length > 0) {
         const result = await claimConversations(pool, embedder, conversationIds)
         claimed = [...result.claimed, ...claimed]
-        if (result.busy.length > 0) setTimeout(nudge, BUSY_MS, result.busy).unref()
+        if (result.busy.length > 0) clock.setTimeout(nudge, BUSY_MS, result.busy).unref()
       }
       return claimed
     },

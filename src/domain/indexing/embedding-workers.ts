@@ -17,7 +17,7 @@ export type EmbeddingWorkers = {
 
 /** @param onIdle called with an embedder each time its worker has no conversation left to read */
 export function createEmbeddingWorkers(
-  platform: Pick<Platform, 'db' | 'pool' | 'vectors' | 'log'>,
+  platform: Pick<Platform, 'clock' | 'db' | 'pool' | 'vectors' | 'log'>,
   onIdle: (embedder: Embedder) => void,
 ): EmbeddingWorkers {
   const workers = new Map<string, EmbeddingWorker>()

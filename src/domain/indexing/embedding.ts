@@ -44,7 +44,7 @@ type EmbeddingOptions = {
   sweepMs?: number
 }
 
-type EmbeddingPlatform = Pick<Platform, 'db' | 'pool' | 'vectors' | 'embedder' | 'log'>
+type EmbeddingPlatform = Pick<Platform, 'clock' | 'db' | 'pool' | 'vectors' | 'embedder' | 'log'>
 
 /** Default interval between sweeps, in milliseconds. */
 const SWEEP_MS = 10_000
@@ -162,7 +162,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
       // In a database without turns, the configured embedder is complete immediately.
       await markFilled(db, configured.name)
       await refresh()
-      stopSweeping = startPeriodic(sweepMs, () => sweep().catch(logFailure))
+      stopSweeping = startPeriodic(platform.clock, sweepMs, () => sweep().catch(logFailure))
     },
     async stop() {
       stopping.abort(new Error('embedding was stopped'))

@@ -174,6 +174,6 @@ export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() =>
     messages: { failing: 'could not find due work; retrying', recovered: 'finding due work succeeds again' },
     details: {},
   })
-  stopSweeping = startPeriodic(SWEEP_MS, sweep, { atOnce: true })
+  stopSweeping = startPeriodic(deps.clock, SWEEP_MS, sweep, { atOnce: true })
   return stop
 }

@@ -1,7 +1,7 @@
 // The loop of a background worker: runs steps while there is work, then sleeps until it is nudged. A failed step is
 // retried with exponential backoff; only the first failure of a series is logged. Steps must be idempotent.
 
-import type { Log } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 
 export type LoopWork = {
   /**
@@ -23,6 +23,8 @@ export type LoopWork = {
   details: object
 }
 
+type LoopDeps = Pick<Platform, 'clock'> & { log: Pick<Platform['log'], 'info' | 'warn'> }
+
 export type Loop = {
   /** Wakes the loop, because there may be work. */
   nudge(): void
@@ -41,7 +43,7 @@ const backoffMs = (failures: number) =>
   Math.min(BACKOFF_MS.first * 2 ** (failures - 1), BACKOFF_MS.max) * (0.5 + Math.random() / 2)
 
 /** Starts the loop; the first step runs at once. */
-export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: LoopWork): Loop {
+export function startLoop({ clock, log }: LoopDeps, work: LoopWork): Loop {
   const { messages, details } = work
   const stopping = new AbortController()
   const { signal } = stopping
@@ -55,23 +57,23 @@ export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: Lo
     new Promise<void>((resolve) => {
       if (signal.aborted) return resolve()
       const end = () => {
-        clearTimeout(timer)
+        clock.clearTimeout(timer)
         signal.removeEventListener('abort', end)
         resolve()
       }
-      const timer = ms === null ? undefined : setTimeout(end, ms)
+      const timer = ms === null ? undefined : clock.setTimeout(end, ms)
       timer?.unref()
       signal.addEventListener('abort', end)
       if (untilNudged) wake = end
     })
 
   async function runStep(): Promise<void> {
-    const began = performance.now()
+    const began = clock.performance.now()
     isNudged = false
     const isMore = await work.step(signal)
     if (failures > 0) log.info(details, messages.recovered)
     failures = 0
-    if (isMore) return sleep(Math.min((performance.now() - began) * PAUSE_SHARE, PAUSE_MS))
+    if (isMore) return sleep(Math.min((clock.performance.now() - began) * PAUSE_SHARE, PAUSE_MS))
     work.idle?.()
     if (!isNudged) await sleep(work.sweepMs, { untilNudged: true })
     await sleep(work.gatherMs)

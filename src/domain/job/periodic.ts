@@ -1,5 +1,7 @@
 // Runs a task at a fixed interval, never concurrently with itself in this process.
 
+import type { Clock } from '../../clock.ts'
+
 /**
  * Runs the task once per interval. Skips a run if the previous one is still running. With `atOnce`, the first run
  * starts immediately; by default, it starts after one interval.
@@ -7,6 +9,7 @@
  * @returns a function that stops the task and resolves when the current run has ended
  */
 export function startPeriodic(
+  clock: Pick<Clock, 'setInterval' | 'clearInterval'>,
   intervalMs: number,
   task: () => Promise<void>,
   { atOnce = false } = {},
@@ -17,11 +20,11 @@ export function startPeriodic(
       running = null
     })
   }
-  const timer = setInterval(run, intervalMs)
+  const timer = clock.setInterval(run, intervalMs)
   timer.unref()
   if (atOnce) run()
   return async () => {
-    clearInterval(timer)
+    clock.clearInterval(timer)
     await running
   }
 }

@@ -75,7 +75,7 @@ export async function repeat(
  * @returns a function that stops the worker and resolves when running jobs have ended
  */
 export function startWorker(
-  { jobs, log }: Pick<Platform, 'jobs' | 'log'>,
+  { clock, jobs, log }: Pick<Platform, 'clock' | 'jobs' | 'log'>,
   work: Pick<Work<never>, 'name' | 'concurrency' | 'run'>,
   recheck: (subject: Subject) => void,
 ): Promise<() => Promise<void>> {
@@ -83,7 +83,7 @@ export function startWorker(
 
   return jobs.work(QUEUES[work.name], work.concurrency, async (subject, signal) => {
     const id = JSON.stringify(subject)
-    const now = performance.now()
+    const now = clock.performance.now()
     const running = busy.get(id)
     if (running) {
       // The running job also does this job's work, unless it has already read how much is due. The recheck covers that
@@ -96,7 +96,7 @@ export function startWorker(
     const current = { since: now, isRecheckNeeded: false }
     busy.set(id, current)
     try {
-      const count = await work.run(subject, { stop: signal, shouldEnd: () => performance.now() > now + SHARE_MS })
+      const count = await work.run(subject, { stop: signal, shouldEnd: () => clock.performance.now() > now + SHARE_MS })
       if (count > 0) log.info({ job: work.name, ...subject, count }, 'finished due work')
       if (count > 0 || current.isRecheckNeeded) recheck(subject)
     } catch (err) {

@@ -1,6 +1,7 @@
 // Makes one call of a provider and streams the text of the reply. Retries a call that fails temporarily, with
 // exponential backoff, unless a part of the reply has already arrived.
 
+import type { Clock } from '../../clock.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import {
   ProviderCallFailed,
@@ -21,6 +22,7 @@ const PAUSE_MS = 500
 const MAX_PAUSE_MS = 30_000
 
 export type CallOptions = {
+  clock: Clock
   /** Milliseconds without an event after which the call fails. */
   stallMs: number
   signal: AbortSignal
@@ -49,17 +51,17 @@ function rejectOnAbort(signal: AbortSignal): { promise: Promise<never>; dispose(
 }
 
 /** Aborts the controller if `reset` is not called for `ms`. */
-function createStallTimer(controller: AbortController, provider: string, ms: number) {
+function createStallTimer(clock: Clock, controller: AbortController, provider: string, ms: number) {
   let timer: NodeJS.Timeout | undefined
   return {
     reset() {
-      clearTimeout(timer)
-      timer = setTimeout(() => {
+      clock.clearTimeout(timer)
+      timer = clock.setTimeout(() => {
         const message = `The provider ${provider} sent nothing for ${ms / 1000} s.`
         controller.abort(new ProviderCallFailed('STALLED', message, true))
       }, ms)
     },
-    clear: () => clearTimeout(timer),
+    clear: () => clock.clearTimeout(timer),
   }
 }
 
@@ -96,14 +98,14 @@ async function readStream(
 async function attempt(
   adapter: ProviderAdapter,
   params: ProviderCallParams,
-  { stallMs, signal, onText }: CallOptions,
+  { clock, stallMs, signal, onText }: CallOptions,
   progress: Progress,
 ): Promise<CallReply> {
   const controller = new AbortController()
   const outer = rejectOnAbort(signal)
   outer.promise.catch(() => controller.abort(signal.reason))
   const inner = rejectOnAbort(controller.signal)
-  const timer = createStallTimer(controller, params.metadata.provider, stallMs)
+  const timer = createStallTimer(clock, controller, params.metadata.provider, stallMs)
   const race = async <T>(work: Promise<T>): Promise<T> => {
     timer.reset()
     work.catch(() => {})
@@ -144,14 +146,15 @@ export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean):
   return Math.max(retryAfterMs ?? 0, PAUSE_MS * 2 ** (attempt - 2))
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after `ms`. @throws the signal's reason after an abort */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
-      clearTimeout(timer)
+      clock.clearTimeout(timer)
       // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- a reason need not be an Error
       reject(signal.reason)
     }
-    const timer = setTimeout(() => {
+    const timer = clock.setTimeout(() => {
       signal.removeEventListener('abort', onAbort)
       resolve()
     }, ms)
@@ -177,7 +180,7 @@ export async function callProvider(
     } catch (error) {
       const ms = options.signal.aborted ? null : pauseBefore(number + 1, error, progress.hasBegun)
       if (ms === null) throw error
-      await pause(ms * (0.75 + Math.random() / 2), options.signal)
+      await pause(options.clock, ms * (0.75 + Math.random() / 2), options.signal)
     }
   }
 }

@@ -53,13 +53,13 @@ const confined = (principal: Principal, conversationId: string): Principal => ({
  * MEMBERS conversation.
  * @throws RunFailure NOT_ALLOWED if the API key was revoked, or no longer permits the run
  */
-export async function readerOf({ db }: Pick<Platform, 'db'>, run: RunOfCredential): Promise<Viewer> {
+export async function readerOf({ clock, db }: Pick<Platform, 'clock' | 'db'>, run: RunOfCredential): Promise<Viewer> {
   const { tenant, conversationId } = run
   const agent = { tenant, actor: run.actor }
   if (run.credential === null) return agent
   const { rights, conversations, ...stored } = storedPrincipal.parse(run.credential)
   const given = { ...stored, tenant, rights: new Set(rights), conversations: conversations && new Set(conversations) }
-  const principal = await currentPrincipal(db.of(tenant), given, Date.now())
+  const principal = await currentPrincipal(db.of(tenant), given, clock.Date.now())
   if (principal === 'EXPIRED') return { ...agent, principal: confined(given, conversationId) }
   if (typeof principal === 'string') {
     throw new RunFailure('NOT_ALLOWED', 'The API key that started the run was revoked. Start a new run.')

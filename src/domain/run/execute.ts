@@ -32,7 +32,7 @@ async function appendResults(
   results: readonly Result[],
   isCorrection: boolean,
 ): Promise<void> {
-  const written = await persist(deps.streamLeaseMs, () =>
+  const written = await persist(deps, () =>
     appendTurn(
       deps,
       agentOf(run),
@@ -52,7 +52,7 @@ async function appendResults(
     ),
   )
   const { tenant, id: runId } = run
-  await persist(deps.streamLeaseMs, () =>
+  await persist(deps, () =>
     recordResults(deps.pool, { tenant, runId }, { round, resultsId: written.turn.id, isCorrection }),
   )
   announceRun(deps, runId)
@@ -82,10 +82,10 @@ async function resultsOf(
       if (each.by === 'CALLER') return []
       const context = { tenant, conversationId, actor, runId, callId: call.id, signal }
       if (each.edited === null) {
-        return [{ call, result: await executeTool(deps.log, each.execute, call.arguments, context) }]
+        return [{ call, result: await executeTool(deps, each.execute, call.arguments, context) }]
       }
       // The model knows only the arguments that it wrote, so the result contains the edited ones.
-      const result = await executeTool(deps.log, each.execute, each.edited, context)
+      const result = await executeTool(deps, each.execute, each.edited, context)
       return [{ call, result: { editedArguments: each.edited, result } }]
     }),
   )
@@ -159,7 +159,7 @@ async function finish(
   { run }: HeldRun,
   how: Pick<RunChanging, 'event' | 'also' | 'failure'>,
 ): Promise<void> {
-  await persist(deps.streamLeaseMs, () => changeRun(deps, run, { ...how, heldBy: run.holder }))
+  await persist(deps, () => changeRun(deps, run, { ...how, heldBy: run.holder }))
 }
 
 async function runRounds(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<void> {
@@ -177,11 +177,11 @@ async function keepLease(deps: RunDeps, { run }: HeldRun, lose: () => void): Pro
       (isHeld) => isHeld || lose(),
       (err: unknown) => deps.log.warn({ err, runId: run.id }, 'could not renew the lease of a run; trying again'),
     )
-  const timer = setInterval(() => void renew(), leaseMs / 3)
+  const timer = deps.clock.setInterval(() => void renew(), leaseMs / 3)
   // A cancellation is announced. If the announcement is lost, the next renewal detects the cancellation.
   const unsubscribe = await subscribeToRun(deps, run.id, () => void renew())
   return () => {
-    clearInterval(timer)
+    deps.clock.clearInterval(timer)
     unsubscribe().catch(() => {})
   }
 }
@@ -192,19 +192,19 @@ async function keepLease(deps: RunDeps, { run }: HeldRun, lose: () => void): Pro
  */
 export async function execute(deps: RunDeps, held: HeldRun, stop: AbortSignal): Promise<void> {
   const halt = new AbortController()
-  const timer = setTimeout(() => halt.abort('TIME_LIMIT'), deps.runLimits.maxMs)
+  const timer = deps.clock.setTimeout(() => halt.abort('TIME_LIMIT'), deps.runLimits.maxMs)
   const signal = AbortSignal.any([stop, halt.signal])
   let release = () => {}
   let claim: HeldClaim | null = null
   try {
     release = await keepLease(deps, held, () => halt.abort('CANCELLED'))
-    if (held.from !== null) claim = await persist(deps.streamLeaseMs, () => holdClaimAgain(deps, held.run))
+    if (held.from !== null) claim = await persist(deps, () => holdClaimAgain(deps, held.run))
     held.claimToken ??= claim?.token ?? null
     await runRounds(deps, held, signal)
   } catch (error) {
     await end(deps, held, signal.aborted ? stoppedBy(signal.reason, deps.runLimits.maxMs) : error)
   } finally {
-    clearTimeout(timer)
+    deps.clock.clearTimeout(timer)
     release()
     await claim?.release()
   }

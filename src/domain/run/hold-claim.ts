@@ -30,11 +30,11 @@ export async function holdClaim(
   const ttlSeconds = Math.ceil(runLeaseSeconds(deps))
   await claimTurn(deps, agent, { ...claim, ttlSeconds }, forRun)
   const renew = () => renewClaim(deps, agent, { ...claim, ttlSeconds }).catch(() => {})
-  const timer = setInterval(() => void renew(), (ttlSeconds * 1000) / 3)
+  const timer = deps.clock.setInterval(() => void renew(), (ttlSeconds * 1000) / 3)
   return {
     token: claim.claimToken,
     async release() {
-      clearInterval(timer)
+      deps.clock.clearInterval(timer)
       // Refused if the turn is answered; if the database cannot be reached, the claim expires.
       await releaseClaim(deps, agent, claim).catch(() => {})
     },

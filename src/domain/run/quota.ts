@@ -3,11 +3,11 @@
 // progress have reserved are below the quota. It is not interrupted, so the sum exceeds the quota by at most one call,
 // unless calls take more tokens than they have reserved.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { QuotaExceeded } from '../../errors.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { readQuotas, reserveTokens, type Quota } from '../../store/sql/run/token-usage.ts'
 import type { Platform } from '../platform.ts'
+import { pause } from './call-provider.ts'
 import type { RunDeps } from './deps.ts'
 import { RunLost } from './failure.ts'
 
@@ -53,25 +53,25 @@ export async function requireQuota(
  * @throws RunLost if the run has ended or has another holder; or the signal's reason
  */
 export async function reserveQuota(
-  deps: Pick<RunDeps, 'pool' | 'streamLeaseMs' | 'runLimits'>,
+  deps: Pick<RunDeps, 'clock' | 'pool' | 'streamLeaseMs' | 'runLimits'>,
   run: RunRow & { holder: string },
   { promptTokens, maxTokens }: { promptTokens: number; maxTokens: number | null },
   signal: AbortSignal,
 ): Promise<void> {
   const key = { tenant: run.tenant, runId: run.id, holder: run.holder, leaseMs: deps.streamLeaseMs }
   const tokens = Math.min(promptTokens + (maxTokens ?? RESERVED_REPLY_TOKENS), MAX_INTEGER)
-  const until = performance.now() + deps.runLimits.stallMs
+  const until = deps.clock.performance.now() + deps.runLimits.stallMs
   for (;;) {
     const reservation = await reserveTokens(deps.pool, key, tokens)
     if (!reservation) throw new RunLost()
     if (reservation.begins) return
-    const isLate = performance.now() >= until
+    const isLate = deps.clock.performance.now() >= until
     const error = exceeded(
       run.actor,
       reservation,
       (quota) => isUsedUp(quota) || (isLate && quota.used + quota.reserved >= quota.limit),
     )
     if (error) throw error
-    await sleep(RETRY_MS, undefined, { signal })
+    await pause(deps.clock, RETRY_MS, signal)
   }
 }

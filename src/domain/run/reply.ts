@@ -173,6 +173,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   try {
     const params = { messages: prompt.messages, ...paramsOf(held) }
     const { result, calls } = await callProvider(provider.adapter, params, {
+      clock: deps.clock,
       stallMs: provider.limitsSilence ? deps.runLimits.maxMs : deps.runLimits.stallMs,
       signal: either,
       onAttempt: (attempt) => void (progress.attempts = attempt),
@@ -185,7 +186,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
     await writer.finish()
     requireUsable(calls, progress.isBlank ? 0 : progress.length)
     const { usage } = result
-    const committed = await persist(deps.streamLeaseMs, () =>
+    const committed = await persist(deps, () =>
       commitTurn(deps, agent, {
         turnId: turn.id,
         writerToken,
@@ -196,7 +197,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
     const counted = { prompt: prompt.tokens, completion: committed.tokenCount }
     const { attempts } = progress
     const ended = { round, attempts, ...usageOf(usage, counted), finishReason: result.finishReason ?? null }
-    await persist(deps.streamLeaseMs, () => endCall(deps.pool, key, ended))
+    await persist(deps, () => endCall(deps.pool, key, ended))
     return { round, turn: committed, calls }
   } catch (error) {
     // The text that has arrived is kept, unless the writer itself has failed.
@@ -208,7 +209,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
       hasPrompt: progress.attempts > 0 && (signal.aborted || !isRefusal(error)),
       errorCode: signal.aborted ? String(signal.reason) : failureOf(error).code,
     }
-    await persist(deps.streamLeaseMs, () => endFailedCalls(deps.pool, key, failed)).catch((err: unknown) =>
+    await persist(deps, () => endFailedCalls(deps.pool, key, failed)).catch((err: unknown) =>
       deps.log.warn({ err }, 'could not record the end of a provider call'),
     )
     throw error
@@ -227,7 +228,7 @@ async function abandon(
 ): Promise<void> {
   const cause = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
   const reason = (cause ?? 'The run has ended.').slice(0, 1000)
-  await persist(deps.streamLeaseMs, () => abortTurn(deps, agent, { ...opened, reason })).catch(() =>
+  await persist(deps, () => abortTurn(deps, agent, { ...opened, reason })).catch(() =>
     // An agent that has left may not close its turn, so the server closes it. A closed turn does not change.
     abortOwnTurn(deps, agent.tenant, opened.turnId, reason).catch(() => {}),
   )

@@ -2,7 +2,7 @@
 // appends the results.
 
 import type { ProviderToolCall, ProviderToolDefinition } from '../../providers/ports/provider-adapter.ts'
-import type { Log } from '../platform.ts'
+import type { Platform } from '../platform.ts'
 import { isTooDeep, storable, TOO_DEEP } from '../input.ts'
 import { APPROVAL_SECONDS, type ToolDefinition } from '../tool-definition.ts'
 import { problemOf } from './arguments.ts'
@@ -124,13 +124,13 @@ const failed = (error: string) => ({ error })
 
 /** Executes a tool. Never rejects: returns `{ error }` after a failure. */
 export async function executeTool(
-  log: Log,
+  { clock, log }: Pick<Platform, 'clock' | 'log'>,
   execute: Tool['execute'],
   args: unknown,
   context: ToolContext,
 ): Promise<unknown> {
   const expiry = new AbortController()
-  const timer = setTimeout(() => expiry.abort(), TOOL_MS)
+  const timer = clock.setTimeout(() => expiry.abort(), TOOL_MS)
   const signal = AbortSignal.any([context.signal, expiry.signal])
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })
@@ -154,6 +154,6 @@ export async function executeTool(
     log.warn({ err, runId: context.runId, callId: context.callId }, 'a tool failed')
     return failed('The tool failed.')
   } finally {
-    clearTimeout(timer)
+    clock.clearTimeout(timer)
   }
 }

@@ -1,7 +1,9 @@
 // Writes the text of one reply into a streaming turn, in order and exactly once: while one delta is written, the text
 // that arrives is collected for the next. A write whose outcome is unknown is repeated at the same offset.
 
+import { sleep } from '../../clock.ts'
 import { DomainError, InvalidInput, ServerBusy, StreamClosed } from '../../errors.ts'
+import type { Platform } from '../platform.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
 import { isFirstHalf } from '../streaming-turn/state.ts'
 import { appendDelta } from '../streaming-turn/stream.ts'
@@ -27,18 +29,19 @@ export type TurnWriter = {
 
 type Opened = { turnId: string; writerToken: string }
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-
-/** Retries an idempotent call for up to `ms` milliseconds while it fails unexpectedly or with ServerBusy. */
-export async function persist<T>(ms: number, call: () => Promise<T>): Promise<T> {
-  const until = performance.now() + ms
+/** Retries an idempotent call for up to `streamLeaseMs` while it fails unexpectedly or with ServerBusy. */
+export async function persist<T>(
+  { clock, streamLeaseMs }: Pick<Platform, 'clock' | 'streamLeaseMs'>,
+  call: () => Promise<T>,
+): Promise<T> {
+  const until = clock.performance.now() + streamLeaseMs
   for (let wait = PAUSE_MS.first; ; wait = Math.min(PAUSE_MS.max, wait * 2)) {
     try {
       return await call()
     } catch (error) {
       const isFinal = error instanceof RunFailure || (error instanceof DomainError && !(error instanceof ServerBusy))
-      if (isFinal || performance.now() + wait > until) throw error
-      await pause(wait)
+      if (isFinal || clock.performance.now() + wait > until) throw error
+      await sleep(clock, wait)
     }
   }
 }
@@ -56,16 +59,17 @@ export function createTurnWriter(
   opened: Opened,
   onFailure: (error: unknown) => void,
 ): TurnWriter {
+  const { clock } = deps
   let waiting = ''
   /** The first half of a surrogate pair whose other half has not arrived. */
   let half = ''
   let end = 0
   let running: Promise<void> | null = null
   let failure: { error: unknown } | null = null
-  let wroteAt = performance.now()
+  let wroteAt = clock.performance.now()
 
   const send = (text: string, start: number) =>
-    persist(deps.streamLeaseMs, () => appendDelta(deps, agent, { ...opened, text, start }))
+    persist(deps, () => appendDelta(deps, agent, { ...opened, text, start }))
 
   function fail(error: unknown): void {
     if (failure) return
@@ -81,7 +85,7 @@ export function createTurnWriter(
       try {
         await send(text, end)
         end += text.length
-        wroteAt = performance.now()
+        wroteAt = clock.performance.now()
       } catch (error) {
         fail(error)
       }
@@ -94,8 +98,8 @@ export function createTurnWriter(
   }
 
   const leaseMs = runLeaseSeconds(deps) * 1000
-  const heartbeat = setInterval(() => {
-    const isIdle = !running && performance.now() - wroteAt > leaseMs / 4
+  const heartbeat = clock.setInterval(() => {
+    const isIdle = !running && clock.performance.now() - wroteAt > leaseMs / 4
     // If a heartbeat fails, the next one renews the lease. If the turn is closed, the writer fails.
     if (isIdle) send('', end).catch((error: unknown) => error instanceof StreamClosed && fail(error))
   }, leaseMs / 3)
@@ -119,6 +123,6 @@ export function createTurnWriter(
       start()
       await drain(0)
     },
-    stop: () => clearInterval(heartbeat),
+    stop: () => clock.clearInterval(heartbeat),
   }
 }

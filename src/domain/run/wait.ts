@@ -20,16 +20,17 @@ const POLL_MS = 2_000
 
 /** Resolves when the run has ended or waits, or no longer exists; at the latest after the time limit of a run. */
 export async function waitForRun(deps: RunDeps, { id: runId, tenant }: Pick<RunRow, 'id' | 'tenant'>): Promise<void> {
+  const { clock } = deps
   if (await deps.runs.wait(runId)) return
-  const until = performance.now() + deps.runLimits.maxMs
+  const until = clock.performance.now() + deps.runLimits.maxMs
   let wake = () => {}
   const unsubscribe = await subscribeToRun(deps, runId, () => wake())
   try {
-    while (performance.now() < until) {
+    while (clock.performance.now() < until) {
       const announced = new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, POLL_MS)
+        const timer = clock.setTimeout(resolve, POLL_MS)
         wake = () => {
-          clearTimeout(timer)
+          clock.clearTimeout(timer)
           resolve()
         }
       })
@@ -90,12 +91,12 @@ export async function readRunEvents(
     })()
   }
 
-  const timer = setInterval(refresh, POLL_MS)
+  const timer = deps.clock.setInterval(refresh, POLL_MS)
   const unsubscribe = await subscribeToRun(deps, runId, refresh)
   refresh()
   return buffer.iterate(() => {
     isStopped = true
-    clearInterval(timer)
+    deps.clock.clearInterval(timer)
     leave()
     unsubscribe().catch(() => {})
   })

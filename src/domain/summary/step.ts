@@ -62,11 +62,11 @@ export async function readCompactionState(
 
 /** Returns the turns that the next summary covers within `measure`; empty if no turn can be covered yet. */
 export async function findSpan(
-  { db }: Pick<Platform, 'db'>,
+  { clock, db }: Pick<Platform, 'clock' | 'db'>,
   { tenant, conversationId, through }: CompactionState,
   measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
-  const now = Date.now()
+  const now = clock.Date.now()
   // If `measure` requires a number of turns, read that many regardless of their tokens.
   const isCounted = measure.min > 1
   const maxTurns = isCounted ? measure.min + EXTRA_TURNS : READ_TURNS

@@ -3,6 +3,7 @@
 // conversation's lock orders them. Calls of another tenant that name the same conversation have a queue of their own:
 // they fail, and must not delay the conversation's calls.
 
+import type { Clock } from '../../clock.ts'
 import type { Platform } from '../platform.ts'
 import type { JournalRange } from '../publisher.ts'
 import { counters } from '../../counters.ts'
@@ -36,6 +37,7 @@ type QueuedAppend = WaitingAppend & {
 type OnWritten = (calls: readonly WrittenAppend[]) => void
 
 type QueueState = {
+  readonly clock: Pick<Clock, 'setTimeout'>
   readonly pool: Pool
   readonly concurrency: number
   readonly onWritten: OnWritten
@@ -68,12 +70,13 @@ export function journalRangesOf({ call, rows }: WrittenAppend): JournalRange[] {
  * @param delay measures how long appends wait for the statement that writes them
  */
 export function createAppendQueue(
-  pool: Pool,
+  { clock, pool }: Pick<Platform, 'clock' | 'pool'>,
   concurrency: number,
   onWritten: OnWritten,
-  delay = new QueueDelay(),
+  delay = new QueueDelay(clock),
 ): AppendQueue {
   const queue: QueueState = {
+    clock,
     pool,
     concurrency,
     onWritten,
@@ -205,7 +208,7 @@ function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void
   for (const [key, appends] of byKey) {
     if (queue.waiters < MAX_WAITERS) sendWaiting(queue, appends)
     // Conversations that stay locked must neither delay other conversations nor be queried in a tight loop.
-    else setTimeout(() => requeue(queue, key, appends), RETRY_MS)
+    else queue.clock.setTimeout(() => requeue(queue, key, appends), RETRY_MS)
   }
 }
 

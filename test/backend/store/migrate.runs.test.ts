@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
 import { readerOf } from '../../../src/domain/run/credential.ts'
 import { migrate } from '../../../src/store/migrate.ts'
 import { backends } from '../../support/backend.ts'
@@ -38,7 +39,7 @@ it.runIf(isLong).each(backends)('the migration confines the runs that wait, on $
       { id: 'waits', credential: expect.objectContaining({ actor: 'ada', conversations: ['conv'] }) },
     ])
     const run = { tenant: 't', conversationId: 'conv', actor: 'ada', viewer: 'ada', credential: rows[1]!.credential }
-    const reader = await readerOf({ db: { of: () => null } as never }, run)
+    const reader = await readerOf({ clock: systemClock, db: { of: () => null } as never }, run)
     expect(reader.principal?.conversations).toEqual(new Set(['conv']))
   } finally {
     rmSync(directory, { recursive: true })

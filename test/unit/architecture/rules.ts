@@ -27,8 +27,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   counters: { all: [] },
   thread: { all: [] },
-  yield: { all: [] },
-  'queue-delay': { all: [] },
+  yield: { all: ['clock'] },
+  'queue-delay': { all: ['clock'] },
   'free-memory': { all: [] },
   webassembly: { all: [] },
   'package-versions': { all: [] },
@@ -310,6 +310,25 @@ const matching = (pattern: RegExp, files: readonly SourceFile[]) =>
 export const misplacedEnvironment = (files: readonly SourceFile[]): string[] =>
   matching(/\bprocess\s*(\.|\?\.|\[\s*['"])env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/, files).filter(
     (path) => layerOf(path) !== 'config',
+  )
+
+/** The files of the domain that may use the process's clock. */
+const OWN_TIME = new Set([
+  // Schemas, which have no dependencies. Each compares a time that a client gives with the current time.
+  'src/domain/input.ts',
+  'src/domain/api-key/api-key.ts',
+  // They free unused memory. The caches below them measure the time themselves.
+  'src/domain/recall/products.ts',
+  'src/domain/recall/word-cache.ts',
+])
+
+/**
+ * Files of the domain that use timers or times of the process instead of those of `deps.clock`. `new Date()` is allowed,
+ * for times that are only stored or delivered.
+ */
+export const timesOfTheProcess = (files: readonly SourceFile[]): string[] =>
+  matching(/(?<![\w.])((set(Timeout|Interval)|(Date|performance)\.now)\(|systemClock\b)|'(node:)?timers/, files).filter(
+    (path) => layerOf(path) === 'domain' && !OWN_TIME.has(path),
   )
 
 /** Files outside store/ that contain SQL. */

@@ -6,7 +6,7 @@ import { createTenantActivity } from '../../../src/domain/tenant-activity.ts'
 describe('the other tenants', () => {
   it('are active for a second after their latest operation', () => {
     let now = 0
-    const activity = createTenantActivity(() => now)
+    const activity = createTenantActivity({ performance: { now: () => now } })
     expect(activity.hasOthers('acme')).toBe(false)
     activity.note('other')
     now = 999
@@ -18,7 +18,7 @@ describe('the other tenants', () => {
 
   it('stay active while the tenant itself sends operations', () => {
     let now = 0
-    const activity = createTenantActivity(() => now)
+    const activity = createTenantActivity({ performance: { now: () => now } })
     activity.note('other')
     for (now = 1; now < 1_000; now += 1) {
       activity.note('acme')
@@ -31,7 +31,7 @@ describe('the other tenants', () => {
 
   it('include each of several tenants', () => {
     let now = 0
-    const activity = createTenantActivity(() => now)
+    const activity = createTenantActivity({ performance: { now: () => now } })
     activity.note('first')
     now = 900
     activity.note('second')

@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { createTenantGate, createTenantGates, MAX_WAITING } from '../../../src/domain/tenant-gate.ts'
 import { QueueFull } from '../../../src/errors.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { checkGateOrder } from '../../support/gate-order.ts'
 
 /** Creates work that ends when the test calls `end` with its name. */
@@ -19,8 +20,10 @@ function createWork() {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the work of a tenant', () => {
+  const clock = fakeClock()
+
   it('runs up to the maximum; the rest waits, and runs in order of arrival', async () => {
-    const gate = createTenantGate(() => 2)
+    const gate = createTenantGate(clock, () => 2)
     const work = createWork()
     const all = ['a', 'b', 'c', 'd'].map((name) => gate.run('acme', work.start(name)))
     await settled()
@@ -37,7 +40,7 @@ describe('the work of a tenant', () => {
 
   it('starts as much waiting work as a raised limit allows', async () => {
     let limit = 1
-    const gate = createTenantGate(() => limit)
+    const gate = createTenantGate(clock, () => limit)
     const work = createWork()
     for (const name of ['a', 'b', 'c', 'd']) void gate.run('acme', work.start(name))
     await settled()
@@ -58,7 +61,7 @@ describe('the work of a tenant', () => {
   it('waits for the pause after the work before it, even if that work has already returned', async () => {
     const charged: string[] = []
     const share = { charge: (tenant: string) => (charged.push(tenant), 50) }
-    const gate = createTenantGate(() => 1, { share })
+    const gate = createTenantGate(clock, () => 1, { share })
     const work = createWork()
     const first = gate.run('acme', work.start('a'))
     void gate.run('acme', work.start('b'))
@@ -68,47 +71,53 @@ describe('the work of a tenant', () => {
     await settled()
     expect(work.started()).toEqual(['a'])
     expect(charged).toEqual(['acme'])
-    await expect.poll(work.started).toEqual(['a', 'b'])
+    await clock.advance(49)
+    expect(work.started()).toEqual(['a'])
+    await clock.advance(1)
+    expect(work.started()).toEqual(['a', 'b'])
   })
 
   it.each([
     ['the time of the work', 'elapsed', 30],
     ['nothing', 'nothing', 0],
-  ] as const)('is charged for what it charges itself, and for %s', async (_, charged, least) => {
+  ] as const)('is charged for what it charges itself, and for %s', async (_, charged, ms) => {
     const charges: number[] = []
-    const share = { charge: (_tenant: string, ms: number) => (charges.push(ms), 0) }
-    const gate = createTenantGate(() => 1, { share, charged })
+    const share = { charge: (_tenant: string, each: number) => (charges.push(each), 0) }
+    const gate = createTenantGate(clock, () => 1, { share, charged })
     await gate.run('acme', async (charge) => {
       charge(1_000)
-      await new Promise((resolve) => setTimeout(resolve, 31))
+      await clock.advance(30)
       charge(2_000)
     })
     await expect(gate.run('acme', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
-    expect(charges[0]).toBeGreaterThanOrEqual(3_000 + least)
-    if (charged === 'nothing') expect(charges).toEqual([3_000, 0])
-    expect(charges).toHaveLength(2)
+    expect(charges).toEqual([3_000 + ms, 0])
   })
 
   it('counts as delayed while it waits for other work, and not while it waits for a pause', async () => {
     const pauses = [0, 10_000]
-    const gate = createTenantGate(() => 1, { share: { charge: () => pauses.shift()! } })
+    const gate = createTenantGate(clock, () => 1, { share: { charge: () => pauses.shift()! } })
     const work = createWork()
-    for (const name of ['a', 'b', 'c']) void gate.run('acme', work.start(name))
+    for (const name of ['a', 'b', 'c', 'd']) void gate.run('acme', work.start(name))
     await settled()
+    await clock.advance(5_000)
     work.end('a')
     await settled()
-    const now = performance.now()
-    expect(gate.take(now + 5_000)).toBeGreaterThan(0)
+    expect(gate.take(clock.performance.now())).toBeGreaterThan(0)
     work.end('b')
     await settled()
     expect(work.started()).toEqual(['a', 'b'])
-    expect([6_000, 9_000, 13_000].map((ms) => gate.take(now + ms))).toEqual([0, 0, 0])
+    for (const ms of [1_000, 3_000, 6_000]) {
+      await clock.advance(ms)
+      expect(gate.take(clock.performance.now())).toBe(0)
+    }
+    expect(work.started()).toEqual(['a', 'b', 'c'])
     // The pause ended before this period, and the last piece still waits.
-    expect(gate.take(now + 16_000)).toBeGreaterThan(0)
+    await clock.advance(3_000)
+    expect(gate.take(clock.performance.now())).toBeGreaterThan(0)
   })
 
   it('does not delay the work of another tenant', async () => {
-    const gate = createTenantGate(() => 1)
+    const gate = createTenantGate(clock, () => 1)
     const work = createWork()
     void gate.run('acme', work.start('a'))
     void gate.run('acme', work.start('b'))
@@ -121,7 +130,7 @@ describe('the work of a tenant', () => {
     ['three of four connections for reads while no other tenant is active', false, ['a', 'b', 'c']],
     ['two of four connections for reads beside other tenants', true, ['a', 'b']],
   ])('uses %s', async (_, hasOthers, started) => {
-    const { reads } = createTenantGates(4, { hasOthers: () => hasOthers, note() {} })
+    const { reads } = createTenantGates(fakeClock(), 4, { hasOthers: () => hasOthers, note() {} })
     const work = createWork()
     for (const name of ['a', 'b', 'c', 'd']) void reads.run('acme', work.start(name))
     await settled()
@@ -129,7 +138,7 @@ describe('the work of a tenant', () => {
   })
 
   it('rejects with its error if it fails, and the next work starts', async () => {
-    const gate = createTenantGate(() => 1)
+    const gate = createTenantGate(clock, () => 1)
     const work = createWork()
     const failing = gate.run('acme', () => Promise.reject(new Error('failed')))
     const next = gate.run('acme', work.start('next'))
@@ -140,7 +149,7 @@ describe('the work of a tenant', () => {
   })
 
   it('is rejected if the maximum number of calls is waiting', async () => {
-    const gate = createTenantGate(() => 1)
+    const gate = createTenantGate(clock, () => 1)
     const work = createWork()
     void gate.run('acme', work.start('a'))
     for (let n = 0; n < MAX_WAITING; n++) void gate.run('acme', () => n)
@@ -154,7 +163,7 @@ describe('the work of a tenant', () => {
 describe('the order of the gates', () => {
   /** Creates the gates of a process, whose order is checked as in every test of the server. */
   function createCheckedGates() {
-    const gates = createTenantGates(4, { hasOthers: () => false, note() {} })
+    const gates = createTenantGates(fakeClock(), 4, { hasOthers: () => false, note() {} })
     checkGateOrder(gates)
     return gates
   }

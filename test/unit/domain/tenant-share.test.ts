@@ -8,7 +8,7 @@ const beside = { hasOthers: () => true }
 /** Runs work of these durations in ms, each `idle` ms after the pause before it. Returns the pauses in ms. */
 function pausesOf(lengths: readonly number[], activity = beside, idle = 0): number[] {
   let now = 1_000
-  const share = createTenantShare(activity, () => now)
+  const share = createTenantShare({ performance: { now: () => now } }, activity)
   return lengths.map((ms) => {
     now += ms
     const pause = share.charge('acme', ms)
@@ -37,7 +37,7 @@ describe('heavy work while other tenants are active', () => {
 
   it('has pauses that depend on its own tenant only', () => {
     let now = 1_000
-    const share = createTenantShare(beside, () => now)
+    const share = createTenantShare({ performance: { now: () => now } }, beside)
     now += 400
     expect(share.charge('acme', 400)).toBe(600)
     expect(share.charge('other', 100)).toBe(0)

@@ -1,6 +1,7 @@
 // The audit log in the database: lines are appended under concurrent writers, never changed, and deleted only by age.
 
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../../src/clock.ts'
 import { createAuditLog } from '../../../../src/domain/audit/audit-log.ts'
 import { verify, type Verified } from '../../../../src/domain/audit/chain.ts'
 import { auditRecord, MAX_RESOURCES } from '../../../../src/domain/audit/line.ts'
@@ -75,7 +76,10 @@ describe.each(backends)('the audit log on $name', (backend) => {
     const { db, log } = world.deps
     const tenant = world.tenant()
     const key = Buffer.alloc(32, 3)
-    const logs = [createAuditLog({ db, key, log }), createAuditLog({ db, key, log })]
+    const logs = [
+      createAuditLog({ clock: systemClock, db, key, log }),
+      createAuditLog({ clock: systemClock, db, key, log }),
+    ]
     await Promise.all(
       Array.from({ length: 30 }, (_, i) =>
         withTransaction(db, tenant.name, (tx) => logs[i % 2]!.append(tx, [auditRecord(tenant.as(`a${i}`), 'x', [])])),

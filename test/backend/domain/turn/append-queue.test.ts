@@ -117,7 +117,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
           throw pool.errorOf(Object.assign(new Error('lost'), { code }))
         },
       })
-      const appends = createAppendQueue(lost, 1, () => {})
+      const appends = createAppendQueue({ ...world.deps, pool: lost }, 1, () => {})
       const calls = upTo(3).map((n) => appends.append(call(tenant, conversationId, String(n))))
       for (const each of await Promise.allSettled(calls)) {
         expect(each).toMatchObject({ status: 'rejected', reason: expect.any(DatabaseUnavailable) })

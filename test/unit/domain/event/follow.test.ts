@@ -2,12 +2,13 @@
 // every entry once and in order, and deltas that join to the text of each turn.
 
 import fc from 'fast-check'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createByteBudget } from '../../../../src/domain/byte-budget.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from '../../../../src/domain/event/event.ts'
 import type { Follower } from '../../../../src/domain/event/feed.ts'
 import { hasLeft, reduceFeed, startFeedState, viewOf, type FeedInput } from '../../../../src/domain/event/feed-state.ts'
 import { follow, type FollowedFeed, type ReaderSource } from '../../../../src/domain/event/follow.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 import { lines, range } from '../../../support/reading.ts'
 import { AT, CONVERSATION, entry, turnRow } from '../../../support/entries.ts'
 
@@ -89,6 +90,7 @@ function startReader(model: Model, after: number, capacity: number) {
   const release = vi.fn()
   const shares = createByteBudget(1)
   const source: ReaderSource = {
+    clock: fakeClock(),
     reserve: () => shares.take({ tenant: 'acme', actor: 'eve' }, 1),
     read: (from, limit) => whenResolved(() => model.read(from, Math.min(limit, 3))),
     onFailure: () => {},
@@ -182,10 +184,6 @@ async function perform(
 }
 
 describe('a reader of a feed', () => {
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
   it('gets every entry once and in order, and every text, even if its sink and reads are slow', async () => {
     await fc.assert(
       fc.asyncProperty(schedule, async ({ before, after, capacity, during }) => {
@@ -236,7 +234,7 @@ describe('a reader of a feed', () => {
   })
 
   it('repeats a failed read after 1, 2, 4 … s, at most 30 s, and reports the first failure only', async () => {
-    vi.useFakeTimers()
+    const clock = fakeClock()
     const model = createModel()
     model.append()
     const delivered: ConversationEvent[] = []
@@ -253,15 +251,15 @@ describe('a reader of a feed', () => {
     }
     const stop = follow(
       model.feed,
-      { reserve, read, onFailure, release: () => {} },
+      { clock, reserve, read, onFailure, release: () => {} },
       { actor: 'eve', afterSeq: 0, types: null },
       sink,
     )
     for (const [n, ms] of delays.entries()) {
-      await vi.advanceTimersByTimeAsync(ms - 1)
+      await clock.advance(ms - 1)
       expect(read).toHaveBeenCalledTimes(n + 1)
       expect(delivered).toEqual([])
-      await vi.advanceTimersByTimeAsync(1)
+      await clock.advance(1)
     }
     expect(onFailure.mock.calls).toEqual([[error]])
     expect(lines(delivered)).toEqual(['1 TurnAppended'])
@@ -270,7 +268,7 @@ describe('a reader of a feed', () => {
   })
 
   it('does not retry a failed read after it was stopped', async () => {
-    vi.useFakeTimers()
+    const clock = fakeClock()
     const model = createModel()
     model.append()
     const read = vi.fn(async (): Promise<never> => Promise.reject(new Error('the connection broke')))
@@ -278,13 +276,13 @@ describe('a reader of a feed', () => {
     const sink = { push: () => {}, isFull: () => false, drained: async () => {}, end }
     const stop = follow(
       model.feed,
-      { reserve, read, onFailure: () => {}, release: () => {} },
+      { clock, reserve, read, onFailure: () => {}, release: () => {} },
       { actor: 'eve', afterSeq: 0, types: null },
       sink,
     )
-    await vi.advanceTimersByTimeAsync(1)
+    await clock.advance(1)
     stop()
-    await vi.advanceTimersByTimeAsync(5_000)
+    await clock.advance(5_000)
     expect(read).toHaveBeenCalledTimes(1)
     expect(end).toHaveBeenCalledTimes(1)
   })

@@ -1,21 +1,22 @@
 // The loop of background workers: when it runs a step, how long it waits, and its log. The clock is fake.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { sleep } from '../../../../src/clock.ts'
 import { startLoop, type Loop, type LoopWork } from '../../../../src/domain/job/loop.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 
 type Answer = boolean | Error | (() => Promise<boolean>)
 
 describe('a worker loop', () => {
+  const clock = fakeClock()
   const loops: Loop[] = []
   beforeEach(() => {
-    vi.useFakeTimers()
     // Makes the random backoff take its maximum.
     vi.spyOn(Math, 'random').mockReturnValue(1)
   })
   afterEach(async () => {
     await Promise.all(loops.splice(0).map((loop) => loop.stop()))
     vi.restoreAllMocks()
-    vi.useRealTimers()
   })
 
   /**
@@ -24,13 +25,13 @@ describe('a worker loop', () => {
    */
   function start(answers: Answer[], more: Partial<LoopWork> = {}) {
     const began: number[] = []
-    const first = Date.now()
+    const first = clock.Date.now()
     const log = { info: vi.fn(), warn: vi.fn() }
     const loop = startLoop(
-      { log },
+      { clock, log },
       {
         async step() {
-          began.push(Date.now() - first)
+          began.push(clock.Date.now() - first)
           const answer = answers.shift() ?? false
           if (answer instanceof Error) throw answer
           return typeof answer === 'function' ? answer() : answer
@@ -45,9 +46,9 @@ describe('a worker loop', () => {
     loops.push(loop)
     return { loop, log, began }
   }
-  const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+  const { advance } = clock
   const stepOf = (ms: number, hasMore: boolean) => async () => {
-    await new Promise((resolve) => setTimeout(resolve, ms))
+    await sleep(clock, ms)
     return hasMore
   }
 

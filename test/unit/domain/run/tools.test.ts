@@ -2,6 +2,7 @@
 
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../../src/clock.ts'
 import { executeTool, type ToolContext } from '../../../../src/domain/run/tools.ts'
 
 const context: ToolContext = {
@@ -24,6 +25,8 @@ describe('executeTool', () => {
     ['deeper JSON', lists(65), { error: 'The result of the tool must be nested at most 64 levels deep.' }],
     ['much deeper JSON', lists(50_000), { error: 'The result of the tool must be nested at most 64 levels deep.' }],
   ])('that returns %s returns the result, or its problem', async (_, returned, result) => {
-    expect(await executeTool(pino({ level: 'silent' }), () => returned, {}, context)).toEqual(result)
+    expect(
+      await executeTool({ clock: systemClock, log: pino({ level: 'silent' }) }, () => returned, {}, context),
+    ).toEqual(result)
   })
 })

@@ -18,7 +18,7 @@ const text = (bytes: number) => 'x'.repeat(bytes)
 function operation(answers: ByteBudget, actor = 'ada') {
   const held: HeldAnswer[] = []
   const client = { isGone: () => client.gone, gone: false, holdAnswer: (answer: HeldAnswer) => void held.push(answer) }
-  const gates = createTenantGates(10, createTenantActivity())
+  const gates = createTenantGates(systemClock, 10, createTenantActivity(systemClock))
   const reads = { timeoutMs: 1_000, isTimeout: () => false }
   const work = new Work(limits, systemClock, client, {
     gates,

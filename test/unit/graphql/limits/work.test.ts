@@ -88,8 +88,8 @@ describe('reads', () => {
     const charges: number[] = []
     const share = { charge: (_tenant: string, ms: number) => (charges.push(ms), 0) }
     const gates = {
-      ...createTenantGates(4, createTenantActivity()),
-      reads: createTenantGate(() => 4, { share, charged: 'nothing' }),
+      ...createTenantGates(systemClock, 4, createTenantActivity(systemClock)),
+      reads: createTenantGate(systemClock, () => 4, { share, charged: 'nothing' }),
     }
     const reads = { timeoutMs: 1_000, isTimeout: () => false }
     const work = new Work(defaults, systemClock, undefined, {
@@ -145,7 +145,8 @@ describe('every field of Query', () => {
   const reading = Object.entries(fields).filter(([, rest]) => rest !== null)
   it.each([...reading, ['conversation', '(key: "k") { id }']])('reads within the limits: %s%s', async (name, rest) => {
     const viewer = { tenant: 'acme', actor: 'ada' }
-    const deps = { clock: systemClock, gates: createTenantGates(4, createTenantActivity()), reads: {} }
+    const gates = createTenantGates(systemClock, 4, createTenantActivity(systemClock))
+    const deps = { clock: systemClock, gates, reads: {} }
     const contextValue = createRequestContext(deps as never, viewer, null, defaults, { isGone: () => true })
     const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
     const result = await contextValue.work.within('query', () => execute(args) as Promise<ExecutionResult>)
