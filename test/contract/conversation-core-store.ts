@@ -11,6 +11,7 @@ import {
   type ConversationTurn,
   type MessageContentPart,
 } from '../../src/conversation-core/index.ts'
+import { nextTime } from '../support/next-time.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
@@ -45,9 +46,6 @@ const result = (name: string, value: unknown, id?: string): MessageContentPart =
 
 const textsOf = (messages: readonly ConversationMessage[]) =>
   messages.map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.type)).join(' '))
-
-/** Waits until the clock shows another millisecond, because lists are ordered by time. */
-const nextTime = () => new Promise((resolve) => setTimeout(resolve, 3))
 
 export function testConversationCoreStore(name: string, open: () => ConversationStore): void {
   describe(name, () => {

@@ -9,6 +9,7 @@ import {
   type ConversationMessage,
   type ConversationStore,
 } from '../../src/conversation-store/index.ts'
+import { nextTime } from '../support/next-time.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const at = (second: number) => new Date(START + second * 1000)
@@ -40,8 +41,6 @@ const message = (
 })
 
 const contents = (messages: readonly ConversationMessage[]) => messages.map(({ content }) => content)
-/** Waits until the clock shows another millisecond, because lists are ordered by time. */
-const nextTime = () => new Promise((resolve) => setTimeout(resolve, 3))
 
 export function testConversationStore(name: string, open: () => ConversationStore): void {
   describe(name, () => {

@@ -18,6 +18,7 @@ import { WRITER } from '../support/writer.ts'
 import { sql } from '../support/sql.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 import { similaritiesOf } from '../support/vectors.ts'
+import { nextTime } from '../support/next-time.ts'
 
 /** The contract's own embedder, because the test world's embedder writes vectors automatically. */
 const EMBEDDER = 'test:4'
@@ -275,7 +276,7 @@ export function vectorSearchContract(
         'SELECT at FROM entry WHERE conversation_id = $1 AND seq = $2',
         [one, first.seq],
       )
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await nextTime()
       await appendAt(one, 20, 'ada', { createdAt: new Date(0) })
       const { turn: edited } = await supersedeTurn(world.deps, as('ada'), {
         turnId: first.id,

@@ -24,6 +24,8 @@ export type Wire = {
   /** Queues the messages until `release` delivers them in order. */
   queue(): void
   release(): void
+  /** Number of queued messages. */
+  readonly waiting: number
   /** Calls the process's onRestored callbacks, as after an outage of the bus. */
   restore(): void
 }
@@ -133,6 +135,9 @@ function interceptBus(bus: Bus): Wire {
       const waiting = queued ?? []
       queued = null
       for (const deliver of waiting) deliver()
+    },
+    get waiting() {
+      return queued?.length ?? 0
     },
     restore() {
       for (const callback of [...restored]) callback()

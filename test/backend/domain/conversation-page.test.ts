@@ -18,6 +18,7 @@ import { turnCursor } from '../../../src/domain/turn/history.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { nextTime } from '../../support/next-time.ts'
 
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
@@ -153,7 +154,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     it('the time of the last activity', async () => {
       const tenant = world.tenant()
       const first = await create(tenant, { title: 'first' })
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await nextTime()
       const second = await create(tenant, { title: 'second' })
       const before = (updatedBefore: Date) => titlesOf(tenant, { filter: { updatedBefore } })
       const after = (updatedAfter: Date) => titlesOf(tenant, { filter: { updatedAfter } })
@@ -227,13 +228,13 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       const conversations = []
       for (const title of ['a', 'b', 'c']) {
         conversations.push(await create(tenant, { title }))
-        await new Promise((resolve) => setTimeout(resolve, 5))
+        await nextTime()
       }
       expect(await titlesOf(tenant, { orderBy: 'UPDATED_AT' })).toEqual(['c', 'b', 'a'])
       await tenant.append(conversations[0]!.id, 'ann', 'hello')
       expect(await titlesOf(tenant, { orderBy: 'UPDATED_AT' })).toEqual(['a', 'c', 'b'])
       expect(await titlesOf(tenant)).toEqual(['c', 'b', 'a'])
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await nextTime()
       const touched = await updateConversation(world.deps, tenant.as('ann'), { conversationId: conversations[1]!.id })
       const after = conversationCursor(touched, 'UPDATED_AT')
       expect(await titlesOf(tenant, { orderBy: 'UPDATED_AT', first: 1, after })).toEqual(['a'])

@@ -1,7 +1,8 @@
 // Presence: set with or without a socket, by one or two sockets at once, ended by OFFLINE, by the socket's end or by
-// expiry, and always published to the conversation. In memory, and on Redis if available.
+// expiry, and always published to the conversation. In memory, and on Redis if available. The tests of expiry use the
+// store in memory, because Redis has a clock of its own.
 
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { PresenceState } from '../../../src/domain/presence-state.ts'
 import { readEventsOf } from '../../../src/domain/event/reader.ts'
 import { newId } from '../../../src/domain/id.ts'
@@ -15,25 +16,14 @@ import {
 } from '../../../src/domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
-import { useWorld, type Tenant } from '../../support/world.ts'
-import { isLong } from '../../support/long.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { useWorld, type Tenant, type TestWorld } from '../../support/world.ts'
 
 /** Lifetime of a presence that is not renewed, in ms. */
-const TTL = 900
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const TTL = 60_000
 
-describe.each(backends)('presence on $name', (backend) => {
-  const world = useWorld(backend, { presenceTtlMs: TTL })
-  const cleanups: (() => unknown)[] = []
-  afterEach(async () => {
-    for (const step of cleanups.splice(0)) await step()
-  })
-
-  const openSocket = (): PresenceHolder => {
-    const presence = createPresenceHolder(world.deps)
-    cleanups.push(() => presence.end())
-    return presence
-  }
+/** Functions that set, read and watch presence in the world. */
+function presenceIn(world: TestWorld) {
   const set = (
     tenant: Tenant,
     conversationId: string,
@@ -41,24 +31,44 @@ describe.each(backends)('presence on $name', (backend) => {
     state: PresenceState,
     by: PresenceHolder | null = null,
   ) => setPresence(world.deps, tenant.as(actor), { conversationId, state }, by)
-  const stateOf = async (conversationId: string, actor: string) =>
-    (await getPresence(world.deps, [{ conversationId, actor }]))[0]
+  return {
+    set,
+    openSocket(): PresenceHolder {
+      const presence = createPresenceHolder(world.deps)
+      onTestFinished(() => presence.end())
+      return presence
+    },
+    stateOf: async (conversationId: string, actor: string) =>
+      (await getPresence(world.deps, [{ conversationId, actor }]))[0],
 
-  /** Returns the presence events that "watcher" receives, as a growing list of "actor STATE". */
-  async function watch(tenant: Tenant, conversationId: string): Promise<string[]> {
-    const received: string[] = []
-    const events = await readEventsOf(world.deps, tenant.as('watcher'), { conversationId })
-    const reading = (async () => {
-      for await (const event of events) {
-        if (event.type === 'PresenceChanged') received.push(`${event.participant.actor} ${event.state}`)
-      }
-    })()
-    cleanups.push(async () => {
-      await events.return!()
-      await reading
-    })
-    return received
+    /** Returns the presence events that the actor receives, as a growing list of "actor STATE". */
+    async watch(tenant: Tenant, conversationId: string, actor = 'watcher'): Promise<string[]> {
+      const received: string[] = []
+      const events = await readEventsOf(world.deps, tenant.as(actor), { conversationId })
+      const reading = (async () => {
+        for await (const event of events) {
+          if (event.type === 'PresenceChanged') received.push(`${event.participant.actor} ${event.state}`)
+        }
+      })()
+      onTestFinished(async () => {
+        await events.return!()
+        await reading
+      })
+      return received
+    },
+
+    /** Waits until exactly these events have arrived: a later change of "watcher" is the next one. */
+    async expectReceived(received: string[], tenant: Tenant, conversationId: string, expected: string[]) {
+      await set(tenant, conversationId, 'watcher', 'AWAY')
+      await expect.poll(() => received.at(-1)).toBe('watcher AWAY')
+      expect(received.slice(0, -1)).toEqual(expected)
+    },
   }
+}
+
+describe.each(backends)('presence on $name', (backend) => {
+  const world = useWorld(backend)
+  const { set, openSocket, stateOf, watch } = presenceIn(world)
 
   it('is OFFLINE until it is set, then the latest state', async () => {
     const tenant = world.tenant()
@@ -96,47 +106,6 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await getPresence(world.deps, [])).toEqual([])
   })
 
-  it('set without a socket expires, and the sweeper publishes the expiry once', async () => {
-    const tenant = world.tenant()
-    const conversationId = await tenant.newConversation('ann', 'watcher')
-    const received = await watch(tenant, conversationId)
-    await set(tenant, conversationId, 'ann', 'ONLINE')
-    // Presence of other tests may expire here, too, so the returned count is not checked.
-    await endExpiredPresence(world.deps)
-    expect(await stateOf(conversationId, 'ann')).toBe('ONLINE')
-    await wait(TTL / 2)
-    await set(tenant, conversationId, 'ann', 'TYPING')
-    await wait(TTL / 2 + 100)
-    expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
-    await wait(TTL / 2)
-    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    // Two sweepers at once. On a shared Redis, the sweeper of another process may have been first.
-    await Promise.all([endExpiredPresence(world.deps), endExpiredPresence(world.deps)])
-    await expect.poll(() => received.at(-1)).toBe('ann OFFLINE')
-    await endExpiredPresence(world.deps)
-    await wait(50)
-    expect(received.filter((each) => each === 'ann OFFLINE')).toHaveLength(1)
-  })
-
-  it.runIf(isLong)('set over a socket lasts as long as the socket', async () => {
-    const tenant = world.tenant()
-    const conversationId = await tenant.newConversation('ann', 'watcher')
-    const received = await watch(tenant, conversationId)
-    const socket = openSocket()
-    await set(tenant, conversationId, 'ann', 'ONLINE', socket)
-    await set(tenant, conversationId, 'ann', 'THINKING', socket)
-    await wait(TTL * 2)
-    expect(await stateOf(conversationId, 'ann')).toBe('THINKING')
-    await socket.end()
-    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    await expect.poll(() => received).toEqual(['ann ONLINE', 'ann THINKING', 'ann OFFLINE'])
-    await socket.end()
-    await wait(TTL + 50)
-    await endExpiredPresence(world.deps)
-    await wait(50)
-    expect(received).toHaveLength(3)
-  })
-
   it('of an actor with two sockets is the newer state, and ends with the last socket', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
@@ -163,12 +132,6 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await stateOf(conversationId, 'ann')).toBe('AWAY')
     await set(tenant, conversationId, 'ann', 'OFFLINE', one)
     await expect.poll(() => received).toEqual(['ann AWAY', 'ann ONLINE', 'ann AWAY', 'ann OFFLINE'])
-    // A presence that OFFLINE has ended is neither renewed nor published again when its socket ends.
-    await wait(TTL)
-    await Promise.all([one.end(), two.end()])
-    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
-    await wait(50)
-    expect(received).toHaveLength(4)
   })
 
   it('of several actors on one socket ends for all of them with the socket', async () => {
@@ -206,13 +169,70 @@ describe.each(backends)('presence on $name', (backend) => {
 
   it('is not published to a participant who has left', async () => {
     const tenant = world.tenant()
-    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
     const received = await watch(tenant, conversationId)
     await set(tenant, conversationId, 'ann', 'ONLINE')
     await expect.poll(() => received).toEqual(['ann ONLINE'])
     await removeParticipant(world.deps, tenant.as('watcher'), { conversationId, actor: 'watcher' })
+    const remaining = await watch(tenant, conversationId, 'bob')
     await set(tenant, conversationId, 'ann', 'AWAY')
-    await wait(100)
+    await expect.poll(() => remaining).toEqual(['ann AWAY'])
     expect(received).toEqual(['ann ONLINE'])
+  })
+})
+
+describe.each(backends)('the expiry of presence, on $name', (backend) => {
+  const clock = fakeClock()
+  const world = useWorld(backend, { presenceTtlMs: TTL, redisUrl: undefined }, { clock })
+  const { set, openSocket, stateOf, watch, expectReceived } = presenceIn(world)
+
+  it('of a presence that was set without a socket is published once', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const received = await watch(tenant, conversationId)
+    await set(tenant, conversationId, 'ann', 'ONLINE')
+    expect(await endExpiredPresence(world.deps)).toBe(0)
+    expect(await stateOf(conversationId, 'ann')).toBe('ONLINE')
+    await clock.advance(TTL / 2)
+    await set(tenant, conversationId, 'ann', 'TYPING')
+    await clock.advance(TTL - 1)
+    expect(await stateOf(conversationId, 'ann')).toBe('TYPING')
+    await clock.advance(1)
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
+    // Two sweepers at once.
+    await Promise.all([endExpiredPresence(world.deps), endExpiredPresence(world.deps)])
+    await endExpiredPresence(world.deps)
+    await expectReceived(received, tenant, conversationId, ['ann ONLINE', 'ann TYPING', 'ann OFFLINE'])
+  })
+
+  it('of a presence that was set over a socket is prevented until the socket ends', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const received = await watch(tenant, conversationId)
+    const socket = openSocket()
+    await set(tenant, conversationId, 'ann', 'ONLINE', socket)
+    await set(tenant, conversationId, 'ann', 'THINKING', socket)
+    await clock.advance(TTL * 2)
+    expect(await stateOf(conversationId, 'ann')).toBe('THINKING')
+    await socket.end()
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
+    await socket.end()
+    await clock.advance(TTL * 2)
+    await endExpiredPresence(world.deps)
+    await expectReceived(received, tenant, conversationId, ['ann ONLINE', 'ann THINKING', 'ann OFFLINE'])
+  })
+
+  it('does not follow OFFLINE: that presence is neither renewed nor published again when its socket ends', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann', 'watcher')
+    const received = await watch(tenant, conversationId)
+    const socket = openSocket()
+    await set(tenant, conversationId, 'ann', 'ONLINE', socket)
+    await set(tenant, conversationId, 'ann', 'OFFLINE', socket)
+    await clock.advance(TTL)
+    await socket.end()
+    await endExpiredPresence(world.deps)
+    expect(await stateOf(conversationId, 'ann')).toBe('OFFLINE')
+    await expectReceived(received, tenant, conversationId, ['ann ONLINE', 'ann OFFLINE'])
   })
 })

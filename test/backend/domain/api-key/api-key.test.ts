@@ -25,6 +25,7 @@ import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../../src/er
 import { backends } from '../../../support/backend.ts'
 import { useWorld } from '../../../support/world.ts'
 import { SYSTEM } from '../../../../src/store/scope.ts'
+import { nextTime } from '../../../support/next-time.ts'
 
 const key = (more: Partial<CreateApiKeyInput> = {}): CreateApiKeyInput => ({
   name: 'robot',
@@ -108,7 +109,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     const created = []
     for (let n = 0; n < 5; n++) {
       created.unshift((await createApiKey(world.deps, viewer, key({ name: `key ${n}` }))).apiKey)
-      await new Promise((resolve) => setTimeout(resolve, 2))
+      await nextTime()
     }
     const names = created.map(({ name }) => name)
     const first = await getApiKeys(world.deps, viewer, { first: 2 })

@@ -51,7 +51,6 @@ describe.each(backends)('retention on $name', (backend) => {
     const never = await create(tenant)
     const inbox = (await readInbox(deps, tenant.as('ann'), {}))[Symbol.asyncIterator]()
     const told = inbox.next()
-    await new Promise((resolve) => setTimeout(resolve, 100))
     expect(await deleteExpiredConversations(deps)).toBe(2)
     expect((await told).value).toMatchObject({ reason: 'DELETED' })
     await inbox.return?.()

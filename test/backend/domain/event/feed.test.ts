@@ -260,7 +260,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     other.wire.queue()
     await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await expect.poll(() => other.wire.waiting).toBe(2)
     other.wire.release()
     const { seq } = await append('after')
     await eve.until('the turn', sawSeq(seq))

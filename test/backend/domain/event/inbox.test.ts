@@ -26,6 +26,7 @@ import { newViewer, openSite, type Process, type Site } from '../../../support/p
 import { range } from '../../../support/reading.ts'
 import { entry, joined, participantRow, turnRow } from '../../../support/entries.ts'
 import { WRITER } from '../../../support/writer.ts'
+import { nextTime } from '../../../support/next-time.ts'
 
 describe.each(backends)('an inbox, on $name', (backend) => {
   let site: Site
@@ -69,7 +70,6 @@ describe.each(backends)('an inbox, on $name', (backend) => {
         // Make one more change, which the actor receives after all earlier changes.
         const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).conversation.id
         await expect.poll(() => events.some((event) => event.conversationId === lastId), { timeout: 10_000 }).toBe(true)
-        await new Promise((resolve) => setTimeout(resolve, 50))
         return events.filter((event) => event.conversationId === of).map(({ reason }) => reason)
       },
     }
@@ -133,7 +133,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       await appendTo(left!.id, 'ada')
       await removeParticipant(one.deps, ada, { conversationId: left!.id, actor: 'bob' })
       await appendTo(hidden!.id, 'ada', { audience: ['carl'] })
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await nextTime()
       const { createdAt } = await appendTo(recent!.id, 'ada', { audience: ['bob'] })
       const bob = await listen('bob')
       await bob.reasons()
@@ -244,17 +244,23 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       const { pool } = other.deps
       const query = pool.query.bind(pool) as (...args: unknown[]) => never
       let isDelayed = false
+      let release = () => {}
+      const released = new Promise<void>((resolve) => (release = resolve))
       const spy = vi.spyOn(pool, 'query').mockImplementation(async (...args: unknown[]) => {
         const { name, values } = args[0] as { name?: string; values?: unknown[] }
         if (name === 'read-journal' && values?.includes(conversationId) && !isDelayed) {
           isDelayed = true
-          await new Promise((resolve) => setTimeout(resolve, 500))
+          await released
         }
         return query(...args)
       })
       await append('ada')
       await vi.waitFor(() => expect(isDelayed).toBe(true))
+      // The inbox of another process shows when the later change could have been delivered.
+      const elsewhere = await listen('bob', one)
       await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
+      expect(await elsewhere.reasons()).toContain('REMOVED')
+      release()
       expect(await bob.reasons()).toEqual(['APPENDED', 'REMOVED'])
       spy.mockRestore()
     })

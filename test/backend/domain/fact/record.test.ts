@@ -1,6 +1,6 @@
 // Recording of facts by clients: stored once, visible to the viewers of their source turn, and retracted with a reason.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
 import { getFactPage, getFactPages, getFacts } from '../../../../src/domain/fact/fact.ts'
@@ -146,15 +146,19 @@ describe.each(backends)('facts on $name', (backend) => {
       const { deps } = world
       const tenant = world.tenant()
       const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
-      const count = () => new Promise<number>((done) => setTimeout(done, 40, 9))
+      let release = () => {}
+      const released = new Promise<void>((resolve) => (release = resolve))
+      const count = vi.fn(async () => (await released, 9))
       const slow: typeof deps = { ...deps, tokens: { ...deps.tokens, count } }
       let isDone = false
       const facts = Array.from({ length: 50 }, (_, n) => ({ ...rome, object: `Rome ${n}` }))
       const recording = recordFacts(slow, ada, { conversationId, facts }).finally(() => {
         isDone = true
       })
+      await vi.waitFor(() => expect(count).toHaveBeenCalled())
       for (let n = 0; n < 3; n++) await tenant.append(conversationId, 'ada', 'Meanwhile')
       expect(isDone).toBe(false)
+      release()
       expect((await recording).facts).toHaveLength(50)
     },
   )

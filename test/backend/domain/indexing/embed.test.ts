@@ -10,8 +10,8 @@ import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
 import { claimConversations } from '../../../../src/store/sql/indexing/embedding-conversations.ts'
 import { readUnembedded } from '../../../../src/store/sql/indexing/read-unembedded.ts'
 import { backends } from '../../../support/backend.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 import { unavailable, fakeEmbedder, rejected, type FakeEmbedder } from '../../../support/fake-embedder.ts'
-import { PATIENCE_MS } from '../../../support/patience.ts'
 import { addEmbedder } from '../../../support/seeded-vectors.ts'
 import { useWorld } from '../../../support/world.ts'
 import { WRITER } from '../../../support/writer.ts'
@@ -63,10 +63,19 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       ...((await similaritiesOf(world.deps, embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.keys()
         ?? []),
     ].sort((a, b) => a - b)
-  /** Waits until the embedder has processed the whole journal of the conversation and no process claims it. */
-  const untilProcessed = (embedder: FakeEmbedder, conversationId: string, ms = PATIENCE_MS) =>
+  /** Whether the statement claims the conversation for embedding. */
+  const isClaimOf = (statement: unknown, conversationId: string) => {
+    const { name, values } = statement as { name?: string; values?: unknown[] }
+    return name === 'claim-embedding' && (values![1] as string[]).includes(conversationId)
+  }
+  /**
+   * Waits until the embedder has processed the whole journal of the conversation and no process claims it.
+   * @param advance called before each check
+   */
+  const untilProcessed = (embedder: FakeEmbedder, conversationId: string, advance = async () => {}) =>
     vi.waitFor(
       async () => {
+        await advance()
         const [cursor, journal] = await Promise.all([
           world.deps.db
             .of(SYSTEM)
@@ -78,7 +87,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
         expect(cursor?.throughSeq).toBe(journal.lastSeq)
         expect(cursor?.claimedUntil).toBe(null)
       },
-      { timeout: ms, interval: 20 },
+      { interval: 20 },
     )
 
   it('embeds an appended turn before the next sweep', async () => {
@@ -163,9 +172,16 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     await addEmbedder(world.deps.pool, embedder.name, 4)
     await append(one, 'ada', 'first')
     expect((await claimConversations(world.deps.pool, embedder.name, [one])).claimed).toEqual([one])
-    const worker = await start(embedder)
+    const clock = fakeClock()
+    const claims = vi.spyOn(world.deps.pool, 'query')
+    const claimsOfOne = () => claims.mock.calls.filter(([statement]) => isClaimOf(statement, one)).length
+    const worker = await start(embedder, { ...world.deps, clock })
     worker.nudge([one])
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await vi.waitFor(async () => {
+      await clock.advance(300)
+      expect(claimsOfOne()).toBeGreaterThan(2)
+    })
+    claims.mockRestore()
     expect(await seqs(embedder, one)).toEqual([])
     await world.deps.db
       .of(SYSTEM)
@@ -173,7 +189,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
         where: { embedder: embedder.name },
         data: { claimedUntil: new Date(Date.now() - 1) },
       })
-    await untilProcessed(embedder, one, 8_000)
+    await untilProcessed(embedder, one, () => clock.advance(300))
     expect(await seqs(embedder, one)).toHaveLength(1)
   })
 
@@ -224,19 +240,24 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
     const log = { ...world.deps.log, warn: vi.fn(), info: vi.fn() }
-    const worker = await start(embedder, { ...world.deps, log })
-    embedder.before = () => {
+    const clock = fakeClock()
+    const before = vi.fn(() => {
       throw unavailable()
-    }
+    })
+    embedder.before = before
+    const worker = await start(embedder, { ...world.deps, clock, log })
     for (let n = 0; n < 10; n++) {
       await append(one, 'ada', `turn ${n}`)
       worker.nudge([one])
-      await new Promise((resolve) => setTimeout(resolve, 150))
+      await vi.waitFor(async () => {
+        await clock.advance(60_000)
+        expect(before.mock.calls.length).toBeGreaterThan(n)
+      })
     }
     expect(await seqs(embedder, one)).toEqual([])
     expect(log.warn).toHaveBeenCalledTimes(1)
     embedder.before = () => {}
-    await untilProcessed(embedder, one)
+    await untilProcessed(embedder, one, () => clock.advance(60_000))
     expect(await seqs(embedder, one)).toHaveLength(10)
     expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding turns succeeds again')
   })

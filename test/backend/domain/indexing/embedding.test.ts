@@ -35,6 +35,12 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   const rowOf = (embedder: Embedder) => world.deps.db.of(SYSTEM).embedder.findUnique({ where: { name: embedder.name } })
   const filled = (embedder: Embedder) => vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy())
 
+  /** Whether the statement is the search for work with which each sweep of the embedder's worker begins. */
+  const isSearchFor = (statement: unknown, { name }: Embedder) => {
+    const query = statement as { name?: string; values?: unknown[] }
+    return query.name === 'find-conversations-behind' && query.values![0] === name
+  }
+
   /** Blocks an embedder until the returned function is called. */
   function gate(embedder: ReturnType<typeof fakeEmbedder>): () => void {
     let open = () => {}
@@ -91,7 +97,10 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await before.stop()
     await boot(newer, [older])
     await filled(newer)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    const query = vi.spyOn(world.deps.pool, 'query')
+    const isSweep = ([statement]: unknown[]) => isSearchFor(statement, newer)
+    await vi.waitFor(() => expect(query.mock.calls.filter(isSweep).length).toBeGreaterThanOrEqual(3))
+    query.mockRestore()
     expect(await count(older, one)).toBe(1)
     await world.deps.db
       .of(SYSTEM)

@@ -12,6 +12,7 @@ import { newViewer, type Process } from '../../../support/process.ts'
 import { checkReader, startReader, type Stored, type TestReader } from './test-reader.ts'
 import { WRITER } from '../../../support/writer.ts'
 import { sql } from '../../../support/sql.ts'
+import { nextTime } from '../../../support/next-time.ts'
 
 /** A text; `half`: whether the first half of a surrogate pair follows it. */
 type Piece = { body: string; half: boolean }
@@ -142,7 +143,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
       if (how === 'commit' && withoutHalf(turn.sent).trim() !== '')
         return commitTurn(deps, viewer, { writerToken: WRITER, turnId })
       if (how !== 'expire') return abortTurn(deps, viewer, { writerToken: WRITER, turnId })
-      await new Promise((resolve) => setTimeout(resolve, 3))
+      await nextTime()
       return Promise.all(processes.map(({ deps }) => abortSilentTurns({ ...deps, streamLeaseMs: 1 })))
     }
     const text = meanwhile && how !== 'expire' ? fit(turn.sent, meanwhile) : null

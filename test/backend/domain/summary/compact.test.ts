@@ -357,13 +357,14 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('covers each turn once during concurrent compactions and appends', async () => {
     await append(80)
-    model.before = () => new Promise((resolve) => setTimeout(resolve, 20))
+    let release = () => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    model.before = () => released
     await Promise.all([
       compactDue(deps, tenant.name, conversationId),
       compactDue(deps, tenant.name, conversationId),
       compact(deps, tenant.as('ada'), { conversationId }),
-      append(10),
-      append(10),
+      Promise.all([append(10), append(10)]).then(release),
       summarize(deps, tenant.as('ada'), { conversationId }),
     ])
     await check()
