@@ -1,7 +1,7 @@
 // The feed of a conversation, as its live readers see it: it recovers events that the bus loses, follows changes of
 // views, and ends for all readers when the conversation is deleted.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   createConversation,
   updateConversation,
@@ -9,6 +9,7 @@ import {
 } from '../../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
 import type { Deps } from '../../../../src/domain/deps.ts'
+import { CHECK_MS, RETRY_MS } from '../../../../src/domain/event/feed.ts'
 import { createFeeds } from '../../../../src/domain/event/feeds.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../../src/domain/streaming-turn/stream.ts'
@@ -17,6 +18,7 @@ import type { TurnInput } from '../../../../src/domain/turn/turn-input.ts'
 import type { Viewer } from '../../../../src/domain/view.ts'
 import { NotFound } from '../../../../src/errors.ts'
 import { backends } from '../../../support/backend.ts'
+import { fakeClock, type FakeClock } from '../../../support/fake-clock.ts'
 import { newViewer, openSite, type Process, type Site } from '../../../support/process.ts'
 import { lines, range, read, sawSeq, textOf, type Reading } from '../../../support/reading.ts'
 import { WRITER } from '../../../support/writer.ts'
@@ -113,20 +115,42 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   })
 
   describe('after a failure', () => {
-    const startReading = async (actor = 'bob') => {
+    /** Starts a reader in a process whose feeds use a clock of their own. */
+    const startReading = async (clock: FakeClock) => {
       const id = await newConversation('ada', 'bob')
-      return { id, reading: await as(actor, other.deps, id) }
+      const deps = { ...other.deps, clock }
+      deps.feeds = createFeeds(deps)
+      onTestFinished(() => deps.feeds.close())
+      return { id, reading: await as('bob', deps, id) }
+    }
+    /** Makes the reads of new entries of the conversation fail while `isBroken` returns true. */
+    const breakReads = (id: string, isBroken: () => boolean) => {
+      const { pool } = other.deps
+      const query = pool.query.bind(pool) as (...args: unknown[]) => never
+      const broken = vi.fn((): Promise<never> => Promise.reject(new Error('the connection broke')))
+      const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
+        const { name, values } = args[0] as { name?: string; values?: unknown[] }
+        return name === 'read-journal' && values?.includes(id) && isBroken() ? (broken() as never) : query(...args)
+      })
+      onTestFinished(() => spy.mockRestore())
+      return broken
     }
 
-    it.concurrent('delivers entries, deltas and the deletion within seconds if the bus lost the messages', async () => {
-      const [journal, streaming, deleted] = [await startReading(), await startReading(), await startReading()]
-      const topics = new Set([journal, streaming, deleted].map(({ id }) => `conversation:${id}`))
-      const before = other.wire.drop
-      other.wire.drop = (message, topic) => topics.has(topic) || before(message, topic)
+    it('checks the database after 5 s, in case the bus lost messages of entries, deltas and the deletion', async () => {
+      const clock = fakeClock()
+      const [journal, streaming, deleted] = [
+        await startReading(clock),
+        await startReading(clock),
+        await startReading(clock),
+      ]
+      other.wire.drop = () => true
       const { seq } = await append('unheard', {}, journal.id)
       const turnId = await open({}, streaming.id)
       await write(turnId, 'unheard')
       await deleteConversation(one.deps, ada, deleted.id)
+      await clock.advance(CHECK_MS - 1)
+      expect([journal, streaming, deleted].flatMap(({ reading }) => reading.events)).toEqual([])
+      await clock.advance(1)
       await journal.reading.until('the turn', sawSeq(seq))
       await streaming.reading.until('the text', (each) => textOf(each, turnId) === 'unheard')
       await deleted.reading.until('the end', ({ end }) => end)
@@ -134,71 +158,66 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       await Promise.all([journal, streaming].map(({ reading }) => reading.stop()))
     })
 
-    it.concurrent('delivers entries whose messages are lost while deltas keep arriving', async () => {
-      const { id, reading } = await startReading()
+    it('delivers entries whose messages are lost while deltas keep arriving', async () => {
+      const clock = fakeClock()
+      const { id, reading } = await startReading(clock)
       const turnId = await open({}, id)
       await reading.until('the turn', ({ events }) => events.length > 0)
-      const before = other.wire.drop
-      other.wire.drop = (message, topic) =>
-        (topic === `conversation:${id}` && message.type === 'entries') || before(message, topic)
+      other.wire.drop = ({ type }) => type === 'entries'
       const { seq } = await append('unheard', {}, id)
-      const writing = setInterval(() => void write(turnId, 'bla '), 100)
-      try {
-        await reading.until('the turn', sawSeq(seq))
-      } finally {
-        clearInterval(writing)
-        await reading.stop()
+      for (let n = 1; n <= 10; n++) {
+        await write(turnId, 'bla ')
+        await reading.until('the delta', (each) => textOf(each, turnId) === 'bla '.repeat(n))
+        expect(reading.events.some((event) => event.seq === seq)).toBe(false)
+        await clock.advance(CHECK_MS / 10)
       }
-    })
-
-    it.concurrent('reads entries again if the first read failed', async () => {
-      const { id, reading } = await startReading()
-      const { pool } = other.deps
-      const query = pool.query.bind(pool) as (...args: unknown[]) => never
-      let failures = 0
-      const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
-        const { name, values } = args[0] as { name?: string; values?: unknown[] }
-        if (name !== 'read-journal' || !values?.includes(id) || failures++ > 0) return query(...args)
-        return Promise.reject(new Error('the connection broke'))
-      })
-      const { seq } = await append('unread', {}, id)
       await reading.until('the turn', sawSeq(seq))
-      expect(failures).toBeGreaterThan(1)
-      spy.mockRestore()
       await reading.stop()
     })
-  })
 
-  it('pauses while every read fails, and logs only the first failure and the recovery', async () => {
-    const id = await newConversation('ada', 'bob')
-    const reading = await as('bob', other.deps, id)
-    const { pool, log } = other.deps
-    const query = pool.query.bind(pool) as (...args: unknown[]) => never
-    let isBroken = true
-    let failures = 0
-    const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
-      const { name, values } = args[0] as { name?: string; values?: unknown[] }
-      if (!isBroken || name !== 'read-journal' || !values?.includes(id)) return query(...args)
-      failures += 1
-      return Promise.reject(new Error('the connection broke'))
+    it('reads entries again if the first read failed', async () => {
+      const clock = fakeClock()
+      const { id, reading } = await startReading(clock)
+      let reads = 0
+      const broken = breakReads(id, () => reads++ === 0)
+      const { seq } = await append('unread', {}, id)
+      await vi.waitFor(() => expect(broken).toHaveBeenCalled())
+      await clock.advance(RETRY_MS.first)
+      await reading.until('the turn', sawSeq(seq))
+      expect(reads).toBeGreaterThan(1)
+      await reading.stop()
     })
-    const logged: string[] = []
-    const record = (fields: unknown, message?: string) => {
-      if ((fields as { conversationId?: string }).conversationId === id) logged.push(message!)
-    }
-    const logs = [vi.spyOn(log, 'warn').mockImplementation(record), vi.spyOn(log, 'info').mockImplementation(record)]
-    const turnId = await open({}, id)
-    for (let n = 0; n < 100; n++) await write(turnId, 'bla ')
-    const { seq } = await append('unread', {}, id)
-    await vi.waitFor(() => expect(failures).toBeGreaterThanOrEqual(2))
-    expect(failures).toBeLessThan(10)
-    isBroken = false
-    await reading.until('the turn', sawSeq(seq))
-    await reading.until('the text', (each) => textOf(each, turnId) === 'bla '.repeat(100))
-    const expected = ['could not read the journal; retrying until it succeeds', 'reading the journal succeeds again']
-    await vi.waitFor(() => expect(logged).toEqual(expected))
-    for (const each of [spy, ...logs]) each.mockRestore()
-    await reading.stop()
+
+    it('pauses while every read fails, and logs only the first failure and the recovery', async () => {
+      const clock = fakeClock()
+      const { id, reading } = await startReading(clock)
+      const { log } = other.deps
+      let isBroken = true
+      const broken = breakReads(id, () => isBroken)
+      const logged: string[] = []
+      const record = (fields: unknown, message?: string) => {
+        if ((fields as { conversationId?: string }).conversationId === id) logged.push(message!)
+      }
+      const logs = [vi.spyOn(log, 'warn').mockImplementation(record), vi.spyOn(log, 'info').mockImplementation(record)]
+      const turnId = await open({}, id)
+      for (let n = 0; n < 100; n++) await write(turnId, 'bla ')
+      const { seq } = await append('unread', {}, id)
+      await vi.waitFor(() => expect(broken).toHaveBeenCalled())
+      for (const [retries, ms] of [RETRY_MS.first, 2 * RETRY_MS.first, 4 * RETRY_MS.first].entries()) {
+        await clock.advance(ms - 1)
+        expect(broken).toHaveBeenCalledTimes(retries + 1)
+        await clock.advance(1)
+        await vi.waitFor(() => expect(broken).toHaveBeenCalledTimes(retries + 2))
+      }
+      isBroken = false
+      await clock.advance(8 * RETRY_MS.first)
+      await reading.until('the turn', sawSeq(seq))
+      await reading.until('the text', (each) => textOf(each, turnId) === 'bla '.repeat(100))
+      const expected = ['could not read the journal; retrying until it succeeds', 'reading the journal succeeds again']
+      await vi.waitFor(() => expect(logged).toEqual(expected))
+      for (const each of logs) each.mockRestore()
+      await reading.stop()
+    })
   })
 
   it('ends for all readers in every process when the conversation is deleted, and does not start again', async () => {
