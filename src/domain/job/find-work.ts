@@ -27,7 +27,7 @@ export type WorkKinds = {
 }
 
 /** Milliseconds for which conversations with new journal entries are collected before they are checked. */
-const GATHER_MS = 250
+export const GATHER_MS = 250
 /** Milliseconds between sweeps. */
 const SWEEP_MS = 60_000
 /** Maximum number of conversations or users per statement. */

@@ -1,10 +1,12 @@
 // Agents that the server runs in the background answer each other's turns until the loop guard stops them.
 
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
 import { updateConversation } from '../../../../src/domain/conversation.ts'
+import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
 import { getJobs } from '../../../../src/domain/job/job.ts'
 import { backends } from '../../../support/backend.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 import { read } from '../../../support/reading.ts'
 import { createScriptedProvider } from '../../../support/scripted-provider.ts'
 import { useWorld } from '../../../support/world.ts'
@@ -12,7 +14,8 @@ import { useWorld } from '../../../support/world.ts'
 const provider = createScriptedProvider()
 
 describe.each(backends)('agents in the background on $name', (backend) => {
-  const world = useWorld(backend, { providers: { scripted: provider } })
+  const clock = fakeClock()
+  const world = useWorld(backend, { providers: { scripted: provider } }, { clock })
   const stops: (() => Promise<void>)[] = []
   afterEach(async () => void (await Promise.all(stops.splice(0).map((stop) => stop()))))
 
@@ -26,7 +29,10 @@ describe.each(backends)('agents in the background on $name', (backend) => {
     provider.next(['@b, what next?'], ['Ask @a.'], ['No, you, @b.'], ['After you, @a.'])
     stops.push(await startJobs(world.deps), await startJobs(world.deps))
     await tenant.append(conversationId, 'ann', '@a go')
-    await reading.until('the end', ({ events }) => events.some(({ type }) => type === 'WakeUpsStopped'))
+    await vi.waitFor(async () => {
+      await clock.advance(GATHER_MS)
+      expect(reading.events.map(({ type }) => type)).toContain('WakeUpsStopped')
+    })
     const committed = reading.events.flatMap((event) =>
       event.type === 'TurnCommitted' ? [`${event.turn.actor}: ${event.turn.text}`] : [],
     )

@@ -7,10 +7,12 @@ import type { AutomaticThresholds } from '../../../../src/domain/automatic-thres
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
 import { createConversation } from '../../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
+import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
 import { recordFacts, retractFact } from '../../../../src/domain/fact/record.ts'
 import { getProfiles } from '../../../../src/domain/profile/profile.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
 import { backends } from '../../../support/backend.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 import { useWorld } from '../../../support/world.ts'
 import { isLong } from '../../../support/long.ts'
 import { SYSTEM } from '../../../../src/store/scope.ts'
@@ -18,7 +20,14 @@ import { SYSTEM } from '../../../../src/store/scope.ts'
 const DEFAULTS = loadConfig({}).automatic
 
 describe.each(backends)('automatic facts and profiles on $name', (backend) => {
-  const world = useWorld(backend)
+  const clock = fakeClock()
+  const world = useWorld(backend, {}, { clock })
+  /** Waits until the check passes. Makes the jobs look for due work before each attempt. */
+  const waitForJobs = (check: () => unknown) =>
+    vi.waitFor(async () => {
+      await clock.advance(GATHER_MS)
+      await check()
+    })
   let stop = async () => {}
   afterEach(() => stop())
 
@@ -37,9 +46,8 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
         .fact.findMany({ where: { tenant: tenant.name, supersededAt: null }, orderBy: { object: 'asc' } })
     /** Waits until the profile of ada has this content; undefined for no profile. */
     const untilProfileIs = (content: string | undefined) =>
-      vi.waitFor(
-        async () => expect((await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content).toBe(content),
-        { timeout: 20_000, interval: 50 },
+      waitForJobs(async () =>
+        expect((await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content).toBe(content),
       )
     return { tenant, viewer, newConversation, facts, untilProfileIs }
   }
@@ -48,10 +56,7 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     const { tenant, newConversation, facts } = await tenantWithConversation()
     await start(DEFAULTS)
     await tenant.append(await newConversation(), 'ada', 'I live in Lisbon.')
-    await vi.waitFor(async () => expect(await facts()).toMatchObject([{ object: 'Lisbon' }]), {
-      timeout: 20_000,
-      interval: 50,
-    })
+    await waitForJobs(async () => expect(await facts()).toMatchObject([{ object: 'Lisbon' }]))
   })
 
   it('count no turns outside conversations with factExtraction, by default', async () => {
@@ -63,12 +68,10 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
       await tenant.append(other, 'ada', 'Hello.')
       await tenant.append(extracting, 'ada', 'Hello.')
     }
-    await vi.waitFor(
-      async () =>
-        expect(await world.deps.db.of(SYSTEM).userProgress.findMany({ where: { tenant: tenant.name } })).toMatchObject([
-          { turns: 3n },
-        ]),
-      { timeout: 20_000, interval: 50 },
+    await waitForJobs(async () =>
+      expect(await world.deps.db.of(SYSTEM).userProgress.findMany({ where: { tenant: tenant.name } })).toMatchObject([
+        { turns: 3n },
+      ]),
     )
   })
 
@@ -144,16 +147,13 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
           )
         }),
       )
-      await vi.waitFor(
-        async () => {
-          const lines = (await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content.split('\n') ?? []
-          expect(lines.filter((line) => line.startsWith('- likes')).sort()).toEqual(
-            FOODS.map((food) => `- likes ${food}`),
-          )
-          expect(lines.filter((line) => line.startsWith('- lives'))).toHaveLength(1)
-        },
-        { timeout: 30_000, interval: 100 },
-      )
+      await waitForJobs(async () => {
+        const lines = (await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content.split('\n') ?? []
+        expect(lines.filter((line) => line.startsWith('- likes')).sort()).toEqual(
+          FOODS.map((food) => `- likes ${food}`),
+        )
+        expect(lines.filter((line) => line.startsWith('- lives'))).toHaveLength(1)
+      })
       expect(JSON.stringify(warnings)).not.toMatch(/deadlock/i)
       expect(warnings).toEqual([])
     },

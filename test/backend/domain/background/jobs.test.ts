@@ -6,14 +6,18 @@ import { createConversation } from '../../../../src/domain/conversation.ts'
 import type { Deps } from '../../../../src/domain/deps.ts'
 import type { AutomaticThresholds } from '../../../../src/domain/automatic-thresholds.ts'
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
+import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
+import { QUEUES } from '../../../../src/domain/job/worker.ts'
 import { appendTurn } from '../../../../src/domain/turn/append.ts'
 import type { Viewer } from '../../../../src/domain/view.ts'
 import { ProviderFailed } from '../../../../src/errors.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 import { fakeDueWork, readRuns, summariesOf } from '../../../support/automatic.ts'
 import { backends } from '../../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../../support/process.ts'
 import { isLong } from '../../../support/long.ts'
 import { sql } from '../../../support/sql.ts'
+import type { Subject } from '../../../../src/store/job-queue.ts'
 import { SYSTEM } from '../../../../src/store/scope.ts'
 
 const ALL: AutomaticThresholds = {
@@ -33,9 +37,10 @@ const NONE: AutomaticThresholds = {
 const runsIn = (turns: number, every: number) => Math.floor(turns / every)
 
 describe.each(backends)('automatic jobs on $name', (backend) => {
+  const clock = fakeClock()
   let site: Site
   const stops: (() => Promise<void>)[] = []
-  beforeAll(async () => void (site = await openSite(backend)))
+  beforeAll(async () => void (site = await openSite(backend, {}, { clock })))
   afterEach(async () => void (await Promise.all(stops.splice(0).map((stop) => stop()))))
   afterAll(() => site.close())
 
@@ -44,6 +49,21 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     const stop = await startJobs(deps, dueWork)
     stops.push(stop)
     return stop
+  }
+  /** Waits until the check passes. Makes the processes look for due work before each attempt. */
+  const waitForJobs = (check: () => unknown) =>
+    vi.waitFor(async () => {
+      await clock.advance(GATHER_MS)
+      await check()
+    })
+  /** Records the names of the jobs for which a process looks, and the subjects of due ones, in the order of the calls. */
+  const recordSends = (deps: Deps) => {
+    const sends: { name: string; subjects: readonly Subject[] }[] = []
+    const send: Deps['jobs']['send'] = (name, subjects) => {
+      sends.push({ name, subjects })
+      return deps.jobs.send(name, subjects)
+    }
+    return { sends, deps: { ...deps, jobs: { ...deps.jobs, send } } }
   }
   const newConversation = async (deps: Deps, viewer: Viewer, extractsFacts = true) => {
     const {
@@ -109,14 +129,15 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
           ]),
         ),
       }
-      await vi.waitFor(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected), {
-        timeout: 60_000,
-        interval: 250,
-      })
+      await waitForJobs(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected))
       // When every process checks every conversation again, nothing is due.
       await Promise.all(stops.splice(0).map((stop) => stop()))
-      await Promise.all(processes.map((deps) => start(deps)))
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      for (const { sends, deps } of processes.map(recordSends)) {
+        await start(deps)
+        // The last kind of work for which the sweep at the start looks.
+        await vi.waitFor(() => expect(sends.map(({ name }) => name)).toContain(QUEUES.RECONCILE_FACTS))
+        expect(sends.flatMap(({ subjects }) => subjects).filter(({ tenant }) => tenant === viewer.tenant)).toEqual([])
+      }
       expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
     },
     120_000,
@@ -141,20 +162,17 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       })
       for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
       const errors = new Set<string>()
-      await vi.waitFor(
-        async () => {
-          const { rows } = await sql(deps.pool).query(`SELECT output->>'message' AS message, output FROM pgboss.job
+      await waitForJobs(async () => {
+        const { rows } = await sql(deps.pool).query(`SELECT output->>'message' AS message, output FROM pgboss.job
          WHERE name = 'extract-facts' AND output IS NOT NULL`)
-          for (const { message, output } of rows) {
-            errors.add(message)
-            expect(JSON.stringify(output)).not.toContain('secret')
-            expect(output).not.toHaveProperty('stack')
-          }
-          await sql(deps.pool).query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
-          expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
-        },
-        { timeout: 60_000, interval: 50 },
-      )
+        for (const { message, output } of rows) {
+          errors.add(message)
+          expect(JSON.stringify(output)).not.toContain('secret')
+          expect(output).not.toHaveProperty('stack')
+        }
+        await sql(deps.pool).query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+        expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
+      })
       expect(failures).toBeGreaterThanOrEqual(4)
       expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
     },
@@ -171,27 +189,27 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       await append(deps, viewer, extracting, 'ada')
       await append(deps, viewer, other, 'tool', { role: 'ASSISTANT' })
     }
-    await vi.waitFor(
-      async () =>
-        expect(await readRuns(deps, viewer.tenant)).toEqual({
-          conversations: {
-            [extracting]: { summaries: [], extractions: 2 },
-            [other]: { summaries: [10], extractions: 0 },
-          },
-          users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
-        }),
-      { timeout: 20_000, interval: 100 },
+    await waitForJobs(async () =>
+      expect(await readRuns(deps, viewer.tenant)).toEqual({
+        conversations: {
+          [extracting]: { summaries: [], extractions: 2 },
+          [other]: { summaries: [10], extractions: 0 },
+        },
+        users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
+      }),
     )
   }, 60_000)
 
   it('count no turns and run no handlers if they are disabled', async () => {
-    const deps = await process(NONE)
+    const { sends, deps } = recordSends(await process(NONE))
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
     const query = vi.spyOn(deps.pool, 'query')
     await start(deps)
     for (let n = 0; n < 20; n++) await append(deps, viewer, conversationId, 'ada')
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    // The sweep at the start and the first check after the appends look for this kind of work last.
+    const decisions = () => sends.filter(({ name }) => name === QUEUES.CONTINUE_RUNS).length
+    await waitForJobs(() => expect(decisions()).toBeGreaterThanOrEqual(2))
     const texts = query.mock.calls.map(([call]) => (call as unknown as { text?: string }).text ?? String(call))
     query.mockRestore()
     // Compaction still looks for work, but no statement uses the progress of users or of extraction.
@@ -226,17 +244,15 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
         },
       })
       for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
-      await vi.waitFor(() => expect(started).toBe(1), { timeout: 10_000 })
+      await waitForJobs(() => expect(started).toBe(1))
       await stop()
       expect({ started, running }).toEqual({ started: 1, running: 0 })
       for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
-      expect({ started, running }).toEqual({ started: 1, running: 0 })
       await start(deps)
-      await vi.waitFor(
-        async () => expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
-        { timeout: 20_000, interval: 100 },
+      await waitForJobs(async () =>
+        expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
       )
+      expect({ started, running }).toEqual({ started: 1, running: 0 })
     },
     60_000,
   )

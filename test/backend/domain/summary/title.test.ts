@@ -6,6 +6,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
 import { createConversation, getConversations, updateConversation } from '../../../../src/domain/conversation.ts'
 import { getConversationPage } from '../../../../src/domain/conversation-page.ts'
+import type { Deps } from '../../../../src/domain/deps.ts'
+import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
+import { QUEUES } from '../../../../src/domain/job/worker.ts'
 import { addParticipant } from '../../../../src/domain/participant.ts'
 import { turnsForTitle, writeTitleDue } from '../../../../src/domain/summary/title.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
@@ -15,6 +18,7 @@ import { readDueTitles, readDueTitlesAmong, type TitleTurn } from '../../../../s
 import { TITLE_CHARACTERS } from '../../../../src/text/title.ts'
 import { backends } from '../../../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../../../support/covering.ts'
+import { fakeClock } from '../../../support/fake-clock.ts'
 import { casesOf } from '../../../support/long.ts'
 import { read, sawSeq } from '../../../support/reading.ts'
 import { useWorld, type Tenant } from '../../../support/world.ts'
@@ -228,26 +232,42 @@ describe.each(backends)('an automatic title on $name', (backend) => {
   afterEach(() => stop())
 
   it('is written by the jobs of several processes once, and not if the setting is off', async () => {
+    const clock = fakeClock()
+    /** The names of the jobs for which each process has looked, once for each time. */
+    let looked: string[][] = []
+    const startProcess = (titles: boolean) => {
+      const names: string[] = []
+      looked.push(names)
+      const send: Deps['jobs']['send'] = (name, subjects) => {
+        names.push(name)
+        return world.deps.jobs.send(name, subjects)
+      }
+      const automatic = { ...world.deps.automatic, titles }
+      return startJobs({ ...world.deps, clock, jobs: { ...world.deps.jobs, send }, automatic })
+    }
     const jobs = async (titles: boolean) => {
-      const deps = { ...world.deps, automatic: { ...world.deps.automatic, titles } }
-      const stops = [await startJobs(deps), await startJobs(deps)]
+      looked = []
+      const stops = [await startProcess(titles), await startProcess(titles)]
       stop = async () => void (await Promise.all(stops.map((each) => each())))
     }
+    /** Waits until the check passes. Makes the processes look for due work before each attempt. */
+    const waitForJobs = (check: () => unknown) =>
+      vi.waitFor(async () => {
+        await clock.advance(GATHER_MS)
+        await check()
+      })
     await jobs(false)
     const off = await start()
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    // Each process looks once at its start, and again for the conversation.
+    const times = (names: string[]) => names.filter((name) => name === QUEUES.CONTINUE_RUNS).length
+    await waitForJobs(() => expect(Math.min(...looked.map(times))).toBeGreaterThanOrEqual(2))
+    expect(looked.flat()).not.toContain(QUEUES.WRITE_TITLE)
     expect(await titleOf(off.tenant, off.conversationId)).toBeNull()
     await stop()
     await jobs(true)
     const { tenant, conversationId } = await start()
-    await vi.waitFor(async () => expect(await titleOf(tenant, conversationId)).toBe('Plan the harbour festival'), {
-      timeout: 15_000,
-      interval: 100,
-    })
-    await vi.waitFor(async () => expect(await titleOf(off.tenant, off.conversationId)).not.toBeNull(), {
-      timeout: 15_000,
-      interval: 100,
-    })
+    await waitForJobs(async () => expect(await titleOf(tenant, conversationId)).toBe('Plan the harbour festival'))
+    await waitForJobs(async () => expect(await titleOf(off.tenant, off.conversationId)).not.toBeNull())
     const updated = await world.deps.db.of(SYSTEM).entry.count({ where: { conversationId, kind: 'UPDATED' } })
     expect(updated).toBe(1)
   }, 60_000)
