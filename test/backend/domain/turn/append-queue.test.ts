@@ -172,6 +172,15 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }
       }
 
+      /** The number of statements in the database that wait for a lock. */
+      async function waitingForLocks(): Promise<number> {
+        const { rows } = await sql(world.deps.pool).query(
+          `SELECT count(*)::integer AS count FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+        return (rows[0] as { count: number }).count
+      }
+
       // Tests one and five locked conversations, because at most two statements wait for locks.
       it.each([1, 5])(
         'writes to other conversations, and to the %d locked ones once they are released',
@@ -203,11 +212,13 @@ describe.each(backends)('the append queue on $name', (backend) => {
         let waiting: Promise<unknown> = Promise.resolve()
         await whileLocked(stuck, async () => {
           waiting = Promise.all(stuck.map((conversationId) => tenant.append(conversationId, 'ann', 'hello')))
-          await new Promise((resolve) => setTimeout(resolve, 50))
+          await expect.poll(waitingForLocks).toBe(2)
           let appended: Promise<unknown> = Promise.resolve()
           await whileLocked([brief], async () => {
+            const query = vi.spyOn(pg.Pool.prototype, 'query')
             appended = tenant.append(brief, 'ann', 'hello')
-            await new Promise((resolve) => setTimeout(resolve, 50))
+            await expect.poll(() => query.mock.calls.some((call) => JSON.stringify(call).includes(brief))).toBe(true)
+            query.mockRestore()
           })
           const late = new Promise((_, reject) =>
             setTimeout(() => reject(new Error('delayed by locked conversations')), 5_000).unref(),
@@ -250,7 +261,8 @@ describe.each(backends)('the append queue on $name', (backend) => {
         await whileLocked([conversationId], async () => {
           for (const n of upTo(10)) {
             sent.push(tenant.append(conversationId, 'ann', `${n}`))
-            await new Promise((resolve) => setTimeout(resolve, 10))
+            if (n === 1) await expect.poll(waitingForLocks).toBe(1)
+            else await new Promise((resolve) => setImmediate(resolve))
           }
         })
         await Promise.all(sent)
