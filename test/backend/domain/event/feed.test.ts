@@ -130,7 +130,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       const broken = vi.fn((): Promise<never> => Promise.reject(new Error('the connection broke')))
       const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
         const { name, values } = args[0] as { name?: string; values?: unknown[] }
-        return name === 'read-journal' && values?.includes(id) && isBroken() ? (broken() as never) : query(...args)
+        return name === 'read-journal' && values?.includes(id) && isBroken() ? broken() : query(...args)
       })
       onTestFinished(() => spy.mockRestore())
       return broken
