@@ -5,6 +5,7 @@
 // The delay is measured as in CoDel (queue-delay.ts). The limit follows Little's law: operations in progress =
 // completions per second × delay in seconds.
 
+import type { Clock } from '../clock.ts'
 import type { Log } from '../domain/platform.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 
@@ -58,7 +59,11 @@ export type Admission = {
 }
 
 /** Samples the event loop's delay, and calls `tick` after each SAMPLES_PER_TICK samples. Returns a function to stop. */
-function startTicks(loop: QueueDelay, tick: (now: number) => void): () => void {
+function startTicks(
+  { performance, setInterval, clearInterval }: Clock,
+  loop: QueueDelay,
+  tick: (now: number) => void,
+): () => void {
   let sampledAt = performance.now()
   let samples = 0
   const timer = setInterval(() => {
@@ -135,15 +140,16 @@ function createCounts() {
  * @param maxDelayMs delay above which operations are refused, ms; 0 to refuse none
  */
 export function createAdmission(
+  clock: Clock,
   sources: Readonly<Record<string, DelaySource>>,
   maxDelayMs: number,
   log: Pick<Log, 'warn' | 'info'>,
 ): Admission {
-  const loop = new QueueDelay()
+  const loop = new QueueDelay(clock)
   const { delays, measure } = createMeter({ ...sources, eventLoop: loop })
   const counts = createCounts()
   /** Time of the last ticks, and number of completed operations at that time, oldest first. */
-  const rates = [{ at: performance.now(), completed: 0 }]
+  const rates = [{ at: clock.performance.now(), completed: 0 }]
   let limit = MAX_LIMIT
   /** Number of ticks since an operation was refused. */
   let quietTicks = Infinity
@@ -185,6 +191,6 @@ export function createAdmission(
     delays,
     isFullFor,
     enter: (tenant) => (isFullFor(tenant) ? null : counts.start(tenant)),
-    close: maxDelayMs > 0 ? startTicks(loop, tick) : () => {},
+    close: maxDelayMs > 0 ? startTicks(clock, loop, tick) : () => {},
   }
 }

@@ -199,7 +199,12 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const streams = createEventStreams({ deps, config, yoga, mask })
   const posts = { yoga, documents, mask, gates: deps.gates, streams, isFast: config.fastPost }
   const authenticator = createAuthenticator(deps, config.authentication)
-  const admission = createAdmission({ ...deps.delays, reads: deps.gates.reads }, config.maxQueueMs, deps.log)
+  const admission = createAdmission(
+    deps.clock,
+    { ...deps.delays, reads: deps.gates.reads },
+    config.maxQueueMs,
+    deps.log,
+  )
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes }, deps.clock)
   const addresses = createClientAddresses(config.trustedProxies)
   let draining = false

@@ -1,6 +1,7 @@
 // Measures how far the embedding of all journals has progressed, over all processes. Estimates the rate from samples of
 // the number of entries that the embedder has processed.
 
+import type { Clock } from '../../clock.ts'
 import type { EmbedderProgress } from '../../store/sql/indexing/embedders.ts'
 import { authorize } from '../authorize.ts'
 import type { Log } from '../platform.ts'
@@ -43,24 +44,23 @@ const FRESH_MS = 1_000
 /**
  * Creates the measurement of an embedder's progress.
  * @param read reads the current `done` and `remaining` from the database
- * @param clock returns the current time in milliseconds
  */
-export function createPace(log: Log, read: () => Promise<EmbedderProgress>, clock: () => number = Date.now) {
+export function createPace(clock: Pick<Clock, 'Date'>, log: Log, read: () => Promise<EmbedderProgress>) {
   let samples: Sample[] = []
   let last: Promise<Pace> | null = null
   let lastAt = -Infinity
 
   async function measure(): Promise<Pace> {
     const { done, remaining } = await read()
-    const at = clock()
+    const at = clock.Date.now()
     samples = [...samples.filter((sample) => at - sample.at <= WINDOW_MS), { at, done }]
     return paceOf(samples, remaining)
   }
 
   /** Returns the progress, measured at most FRESH_MS ago. */
   function now(): Promise<Pace> {
-    if (last && clock() - lastAt < FRESH_MS) return last
-    lastAt = clock()
+    if (last && clock.Date.now() - lastAt < FRESH_MS) return last
+    lastAt = clock.Date.now()
     const measured = measure()
     measured.catch(() => {
       last = null

@@ -89,7 +89,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   const workers = createEmbeddingWorkers(platform, (embedder) => {
     if (embedder === configured && !isComplete && !signal.aborted) markIfComplete().catch(logFailure)
   })
-  const pace = createPace(log, () => readEmbedderProgress(db, configured.name))
+  const pace = createPace(platform.clock, log, () => readEmbedderProgress(db, configured.name))
   const stopping = new AbortController()
   const { signal } = stopping
   let serving = configured

@@ -1,7 +1,8 @@
 // Whether an operation may start: the limit, which follows the measured load, and the shares of tenants.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createAdmission, MAX_LIMIT, MIN_LIMIT, MIN_SHARE, nextLimit, shareOf } from '../../../src/server/admission.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 
 describe('the next limit', () => {
   test.each([
@@ -55,27 +56,25 @@ test.each([
 })
 
 describe('while a queue never becomes empty', () => {
-  beforeEach(() => vi.useFakeTimers())
-  afterEach(() => vi.useRealTimers())
-
   const log = { warn: vi.fn<(details: object) => void>(), info: vi.fn<(details: object) => void>() }
   const start = (maxDelayMs = 200) => {
+    const clock = fakeClock()
     const queue = { delayMs: 0, take: () => queue.delayMs }
-    return { queue, admission: createAdmission({ appends: queue }, maxDelayMs, log) }
+    return { clock, queue, admission: createAdmission(clock, { appends: queue }, maxDelayMs, log) }
   }
 
-  test('a delay of less than a second refuses nothing', () => {
-    const { queue, admission } = start()
+  test('a delay of less than a second refuses nothing', async () => {
+    const { clock, queue, admission } = start()
     queue.delayMs = 500
-    vi.advanceTimersByTime(750)
+    await clock.advance(750)
     expect(admission.limit).toBe(MAX_LIMIT)
     admission.close()
   })
 
-  test('further operations are refused, except of a tenant below its share, until the queue is empty', () => {
-    const { queue, admission } = start()
+  test('further operations are refused, except of a tenant below its share, until the queue is empty', async () => {
+    const { clock, queue, admission } = start()
     queue.delayMs = 500
-    vi.advanceTimersByTime(1_000)
+    await clock.advance(1_000)
     expect(admission.limit).toBe(MIN_LIMIT)
     const running = Array.from({ length: MIN_LIMIT }, () => admission.enter('busy')!)
     expect(admission.isShedding).toBe(false)
@@ -85,7 +84,7 @@ describe('while a queue never becomes empty', () => {
     expect(others).not.toContain(null)
     expect(admission.enter('other')).toBeNull()
     expect(admission.isShedding).toBe(true)
-    vi.advanceTimersByTime(250)
+    await clock.advance(250)
     expect(log.warn).toHaveBeenCalledExactlyOnceWith(
       { queue: 'appends', delayMs: 500, limit: MIN_LIMIT },
       expect.any(String),
@@ -94,7 +93,7 @@ describe('while a queue never becomes empty', () => {
     for (const leave of [...running, ...others]) leave!()
     expect(admission.inProgress).toBe(0)
     queue.delayMs = 0
-    vi.advanceTimersByTime(10_000)
+    await clock.advance(10_000)
     expect(admission.limit).toBe(MAX_LIMIT)
     expect(admission.isShedding).toBe(false)
     expect(log.info).toHaveBeenCalledOnce()
@@ -111,10 +110,10 @@ describe('while a queue never becomes empty', () => {
     admission.close()
   })
 
-  test('nothing is refused if the accepted delay is 0', () => {
-    const { queue, admission } = start(0)
+  test('nothing is refused if the accepted delay is 0', async () => {
+    const { clock, queue, admission } = start(0)
     queue.delayMs = 10_000
-    vi.advanceTimersByTime(5_000)
+    await clock.advance(5_000)
     expect(Array.from({ length: MAX_LIMIT + 1 }, () => admission.enter('busy'))).not.toContain(null)
     admission.close()
   })
