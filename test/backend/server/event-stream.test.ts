@@ -13,7 +13,7 @@ import { markRead } from '../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { backends, embedded } from '../../support/backend.ts'
-import { fakeClock } from '../../support/fake-clock.ts'
+import { useRunningClock } from '../../support/fake-clock.ts'
 import { isLong } from '../../support/long.ts'
 import { createProxy } from '../../support/proxy.ts'
 import { subscribed, take, useServer } from '../../support/server.ts'
@@ -56,7 +56,7 @@ function parseMessage(block: string): Message {
 describe.each(backends)('an event stream on $name', (backend) => {
   // A test leaves a stream unread for as long as the machine takes for 11,000 entries.
   const settings = { ALLOWED_ORIGINS: 'https://app.example', WRITE_TIMEOUT_SECONDS: '600' }
-  const clock = fakeClock()
+  const clock = useRunningClock()
   const server = useServer(backend, settings, { clock })
 
   /** Sends a request, and reads the response as it arrives. */

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ADDRESS_BODY_BYTES } from '../../../src/server/body-gate.ts'
 import { backends, embedded } from '../../support/backend.ts'
-import { fakeClock } from '../../support/fake-clock.ts'
+import { useRunningClock } from '../../support/fake-clock.ts'
 import { useServer } from '../../support/server.ts'
 
 const sockets: Socket[] = []
@@ -40,7 +40,7 @@ const post = (length: number, body = '', headers = '') =>
 const MiB = 1024 * 1024
 
 describe.each(backends)('HTTP, on $name:', (backend) => {
-  const clock = fakeClock()
+  const clock = useRunningClock()
   const server = useServer(backend, { BODY_TIMEOUT_SECONDS: '1' }, { clock })
 
   test('a body over 1 MiB is rejected with the limit and the header that raises it', async () => {

@@ -9,7 +9,7 @@ import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { waitingBytes } from '../../../src/server/outbox.ts'
 import { STALLED_MS } from '../../../src/server/unread-data.ts'
 import { backends } from '../../support/backend.ts'
-import { fakeClock } from '../../support/fake-clock.ts'
+import { useRunningClock } from '../../support/fake-clock.ts'
 import { useServer } from '../../support/server.ts'
 
 const TURNS = 4
@@ -27,7 +27,7 @@ afterEach(() => {
 })
 
 describe.each(backends)('answers that nobody reads, on $name,', (backend) => {
-  const clock = fakeClock()
+  const clock = useRunningClock()
   const server = useServer(backend, {}, { clock })
 
   /** A tenant with a conversation from which LARGE reads. */

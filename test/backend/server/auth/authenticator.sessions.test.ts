@@ -14,7 +14,7 @@ import { appendTurn } from '../../../../src/domain/turn/append.ts'
 import { RECHECK_MS } from '../../../../src/server/auth/sessions.ts'
 import { createServer, type Server } from '../../../../src/server/http.ts'
 import { backends } from '../../../support/backend.ts'
-import { fakeClock } from '../../../support/fake-clock.ts'
+import { useRunningClock } from '../../../support/fake-clock.ts'
 import { openSite, type Process, type Site } from '../../../support/process.ts'
 import { claimsOf, ISSUER, SECRET, signWithSecret } from '../../../support/tokens.ts'
 import { SYSTEM } from '../../../../src/store/scope.ts'
@@ -24,7 +24,7 @@ const admin = { tenant: 'acme', actor: 'admin' }
 const ada = { tenant: 'acme', actor: 'ada' }
 
 describe.each(backends)('the sessions of a token on $name', (backend) => {
-  const clock = fakeClock()
+  const clock = useRunningClock()
   let site: Site
   let processes: Process[]
   let servers: Server[]
