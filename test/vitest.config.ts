@@ -7,22 +7,27 @@ import { defineConfig, type Plugin } from 'vitest/config'
 import { isLong } from './support/long.ts'
 import { HANG_MS, PATIENCE_MS } from './support/patience.ts'
 
-/** Files that are skipped without services or without LONG=1. A skipped file needs no process of its own. */
-const WITH_SERVICES = [
-  'test/system/bus/redis*.test.ts',
-  'test/system/package.test.ts',
-  'test/system/{attacks,automatic,check-faults,faults}.test.ts',
-  'test/system/store/migrate.{calls,imports}.test.ts',
+/** The system tests of `npm test`, which takes two minutes. LONG=1 adds the others. */
+const SYSTEM = [
+  'test/system/{access-matrix,beside,compose,development-servers,docker,docs-examples}.test.ts',
+  'test/system/{main,memory-loop,story}.test.ts',
+  'test/system/scripts/**/*.test.ts',
+  'test/system/server/http.*.test.ts',
+  'test/system/store/data-dir.test.ts',
 ]
-const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
 
 const OWN_PROCESS = [
   'test/unit/counters.test.ts',
   'test/backend/providers/openai/embedder.test.ts',
   'test/backend/providers/registry.test.ts',
-  'test/system/store/{data-dir,db,embedded,migrate}.test.ts',
-  ...(isLong || TEST_DATABASE_URL || TEST_REDIS_URL ? WITH_SERVICES : []),
+  'test/system/store/data-dir.test.ts',
 ]
+const OWN_PROCESS_LONG = [
+  'test/system/bus/redis*.test.ts',
+  'test/system/{attacks,automatic,check-faults,faults,package}.test.ts',
+  'test/system/store/{db,embedded,migrate,migrate.calls,migrate.imports}.test.ts',
+]
+const ownProcess = isLong ? [...OWN_PROCESS, ...OWN_PROCESS_LONG] : OWN_PROCESS
 
 const REUSED = fileURLToPath(new URL('support/reused-embedded.ts', import.meta.url))
 
@@ -53,8 +58,8 @@ export default defineConfig({
         plugins: [reuseEmbedded],
         test: {
           name: 'shared',
-          include: ['test/**/*.test.ts'],
-          exclude: OWN_PROCESS,
+          include: ['test/{backend,contract,unit}/**/*.test.ts', ...(isLong ? ['test/system/**/*.test.ts'] : SYSTEM)],
+          exclude: ownProcess,
           isolate: false,
           // Most objects of a test are short-lived: larger semi-spaces halve the time of garbage collection.
           execArgv: ['--max-semi-space-size=64'],
@@ -64,7 +69,7 @@ export default defineConfig({
         extends: true,
         // Disables the optimising compiler for PGlite's WebAssembly: compiling takes 3 s per process, more than the
         // optimised code saves in one test file.
-        test: { name: 'own', include: OWN_PROCESS, execArgv: ['--liftoff-only'] },
+        test: { name: 'own', include: ownProcess, execArgv: ['--liftoff-only'] },
       },
     ],
   },

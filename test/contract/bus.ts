@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Bus } from '../../src/bus/bus.ts'
 
 /** Options of vi.waitFor for conditions that depend on other processes. */
-export const WAIT_OPTIONS = { timeout: 10_000, interval: 10 }
+export const WAIT_OPTIONS = { interval: 10 }
 
 export function busContract(name: string, create: () => Promise<{ publisher: Bus; listener: Bus }>): void {
   describe(name, () => {

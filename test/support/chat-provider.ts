@@ -16,7 +16,7 @@ type Options = { apiKey?: string; promptsDir?: string; timeoutMs?: number }
 export type ChatWorld<P extends Provider> = {
   /** The fake server of the current test. */
   readonly chat: FakeChat
-  /** The provider of the current test. It retries twice, and waits for an answer for at most 300 ms. */
+  /** The provider of the current test. It retries twice. */
   readonly provider: P
   /** Creates another provider that calls the same server. It is closed after the test. */
   create(options?: Options): P
@@ -30,7 +30,7 @@ export function useChatProvider<P extends Provider>(
   let chat: FakeChat
   let provider: P
   const created: P[] = []
-  const create = ({ apiKey = KEY, promptsDir, timeoutMs = 300 }: Options = {}) => {
+  const create = ({ apiKey = KEY, promptsDir, timeoutMs = 60_000 }: Options = {}) => {
     const made = make(
       { baseUrl: chat.url, apiKey, model: 'some-model', promptsDir },
       { timeoutMs, retries: 2, pauseMs: 5 },
@@ -94,22 +94,22 @@ export function describeFailedRequests<P extends Provider>(
   })
 
   it('is requested again if the server does not answer, up to a limit', async () => {
+    const hasty = world.create({ timeoutMs: 300 })
     const expected = await call(world.provider)
     world.chat.next(answersNothing)
-    expect(await call(world.provider)).toEqual(expected)
+    expect(await call(hasty)).toEqual(expected)
     world.chat.next(answersNothing, answersNothing, answersNothing)
-    expect(await failureOf(call(world.provider))).toMatchObject({
+    expect(await failureOf(call(hasty))).toMatchObject({
       retryable: true,
       message: expect.stringContaining('no answer within 0.3 s'),
     })
   })
 
   it('is no longer awaited once the provider is closed', async () => {
-    const slow = world.create({ timeoutMs: 60_000 })
     const requested = new Promise<void>((resolve) => world.chat.next(() => resolve()))
-    const waiting = failureOf(call(slow))
+    const waiting = failureOf(call(world.provider))
     await requested
-    await slow.close()
+    await world.provider.close()
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 

@@ -9,5 +9,5 @@ export const isExhaustive = LONG === '2'
 /** Whether LONG is 1 or 2. */
 export const isLong = LONG === '1' || isExhaustive
 
-/** Number of cases of a property test: `full` if `isExhaustive`, half of it if `isLong`, otherwise a twentieth. */
-export const casesOf = (full: number): number => Math.ceil(isExhaustive ? full : isLong ? full / 2 : full / 20)
+/** Number of cases of a property test: `full` if `isExhaustive`, half of it if `isLong`, otherwise a fortieth. */
+export const casesOf = (full: number): number => Math.ceil(isExhaustive ? full : isLong ? full / 2 : full / 40)

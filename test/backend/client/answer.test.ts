@@ -45,7 +45,7 @@ describe.each(backends)('answer on $name', (backend) => {
         .map(({ actor, status, text, replyTo }) => `${actor} ${status}: ${text} (${replyTo?.text})`)
     }
     const until = (expected: string[]) =>
-      vi.waitFor(async () => expect(await answers()).toEqual(expected), { timeout: 30_000, interval: 50 })
+      vi.waitFor(async () => expect(await answers()).toEqual(expected), { interval: 50 })
     return { say: (text: string) => ada.conversation(id).append(text), run, answers, until }
   }
 
@@ -78,11 +78,11 @@ describe.each(backends)('answer on $name', (backend) => {
     }
     const asked = Array.from({ length: 12 }, (_, index) => `@scribe ${index}`)
     for (const text of asked) await say(text)
-    await vi.waitFor(async () => expect(await answers()).toHaveLength(asked.length), { timeout: 30_000, interval: 50 })
+    await vi.waitFor(async () => expect(await answers()).toHaveLength(asked.length), { interval: 50 })
     // Another answer would have been written before the one to a later turn.
     await say('@scribe, last')
     asked.push('@scribe, last')
-    await vi.waitFor(async () => expect(await answers()).toHaveLength(asked.length), { timeout: 30_000, interval: 50 })
+    await vi.waitFor(async () => expect(await answers()).toHaveLength(asked.length), { interval: 50 })
     const expected = asked.map((text) => `scribe COMMITTED: answer to ${text} (${text})`)
     expect((await answers()).toSorted()).toEqual(expected.toSorted())
     expect(calls.toSorted()).toEqual(asked.toSorted())
@@ -128,7 +128,7 @@ describe.each(backends)('answer on $name', (backend) => {
     // The turns that wait are delivered to a new process before later ones.
     run('scribe', ({ turn }) => void seen.push(turn.text))
     await say('@scribe, later')
-    await vi.waitFor(() => expect(seen).toContain('@scribe, later'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(seen).toContain('@scribe, later'))
     // The first two are claimed at the same time, in any order.
     expect(seen.toSorted()).toEqual(['@scribe is not asked anything', '@scribe, later', '@scribe, please'])
     expect(await answers()).toHaveLength(1)
@@ -163,7 +163,7 @@ describe.each(backends)('answer on $name', (backend) => {
           await ada.conversation(id).append(text)
           expect(asked).toContain(text)
         },
-        { timeout: 20_000, interval: 100 },
+        { interval: 100 },
       )
     await isWokenUp(old.id, '@scribe, in the old one')
     const { id } = await ada.createConversation({ participants })
@@ -182,12 +182,12 @@ describe.each(backends)('answer on $name', (backend) => {
       onError: (error) => reported.push([(error as ColloquyError).code, (error as ColloquyError).message]),
     })
     const done = scribe.answer(() => 'yes', { signal: controller.signal })
-    await vi.waitFor(() => expect(reported).toHaveLength(1), { timeout: 20_000 })
+    await vi.waitFor(() => expect(reported).toHaveLength(1))
     expect(reported).toEqual([
       ['NEVER_WOKEN', `No turn of ${ids.toSorted().join(', ')} wakes up scribe: set \`respond\`.`],
     ])
     const later = (await silent()).id
-    await vi.waitFor(() => expect(reported).toHaveLength(2), { timeout: 20_000 })
+    await vi.waitFor(() => expect(reported).toHaveLength(2))
     expect(reported[1]).toEqual(['NEVER_WOKEN', expect.stringContaining(later)])
     controller.abort()
     await done

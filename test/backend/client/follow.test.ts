@@ -35,8 +35,7 @@ describe.each(backends)('follow on $name', (backend) => {
       const following = (async () => {
         for await (const event of events) record(received, event)
       })()
-      const reached = (seq: number) =>
-        vi.waitFor(() => expect(received.seqs.at(-1)).toBe(seq), { timeout: 20_000, interval: 10 })
+      const reached = (seq: number) => vi.waitFor(() => expect(received.seqs.at(-1)).toBe(seq), { interval: 10 })
       return { received, following, reached }
     }
     const stoppable = (options: FollowOptions): FollowOptions => {
@@ -99,7 +98,7 @@ describe.each(backends)('follow on $name', (backend) => {
       await vi.waitFor(async () => {
         await tenant.append(id, 'bob', 'again')
         expect(isDelivered).toBe(true)
-      }, 20_000)
+      })
       const { value } = await first
       seen.push((value as FollowedEvent).seq!)
       expect(seen[0]).toBeGreaterThan(2)

@@ -91,13 +91,13 @@ describe.each(backends)('reports on $name', (backend) => {
       const next = client.conversation(id).follow({ afterSeq: 0, onConnection }).next()
       next.catch(() => {})
       const appended = client.conversation(id).append('one')
-      await vi.waitFor(() => expect(lost).toBeGreaterThan(2), { timeout: 20_000 })
+      await vi.waitFor(() => expect(lost).toBeGreaterThan(2))
       expect(states).toEqual(['connecting', 'disconnected by NETWORK'])
       expect(codes).toEqual(['NETWORK'])
 
       await proxy.restore()
       await appended
-      await vi.waitFor(() => expect(states.at(-1)).toBe('connected'), { timeout: 20_000 })
+      await vi.waitFor(() => expect(states.at(-1)).toBe('connected'))
       await client.close()
       expect(states.at(-1)).toBe('disconnected')
     })
@@ -115,9 +115,9 @@ describe.each(backends)('reports on $name', (backend) => {
     })
     closing.push(proxy.close)
     const answering = client.answer(() => 'yes', { signal: controller.signal })
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 20_000 })
+    await vi.waitFor(() => expect(warn).toHaveBeenCalled())
     await proxy.restore()
-    await vi.waitFor(() => expect(states.at(-1)).toBe('connected'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(states.at(-1)).toBe('connected'))
     controller.abort()
     await answering
     expect(warn.mock.calls).toEqual([['Colloquy:', expect.objectContaining({ code: 'NETWORK' })]])
@@ -151,7 +151,7 @@ describe.each(backends)('reports on $name', (backend) => {
       { signal: controller.signal },
     )
     await ada.conversation(id).append('@scribe, hello')
-    await vi.waitFor(() => expect(attempts).toBe(3), { timeout: 20_000 })
+    await vi.waitFor(() => expect(attempts).toBe(3))
     controller.abort()
     await answering
     expect(reported).toEqual([['no model', '@scribe, hello']])
@@ -164,9 +164,9 @@ describe.each(backends)('reports on $name', (backend) => {
     const client = clientOf(server.url, tenant.name, 'ada', undefined, options)
     const transcript = client.conversation(id).transcript()
     closing.push(transcript.subscribe(() => {}))
-    await vi.waitFor(() => expect(transcript.get().status).toBe('live'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(transcript.get().status).toBe('live'))
     await client.close()
-    await vi.waitFor(() => expect(transcript.get().status).toBe('failed'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(transcript.get().status).toBe('failed'))
     expect(states).toEqual(['connecting', 'connected', 'disconnected'])
     expect(codes).toEqual([])
   })
@@ -180,6 +180,6 @@ describe.each(backends)('reports on $name', (backend) => {
         .transcript()
         .subscribe(() => {}),
     )
-    await vi.waitFor(() => expect(codes).toEqual(['NOT_FOUND']), { timeout: 20_000 })
+    await vi.waitFor(() => expect(codes).toEqual(['NOT_FOUND']))
   })
 })

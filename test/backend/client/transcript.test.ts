@@ -16,8 +16,7 @@ describe.each(backends)('on $name', (backend) => {
   /** Listens until the end of the test. Returns a function that waits until the state is as the test expects. */
   function watch<State>(live: Live<State>) {
     closing.push(live.subscribe(() => {}))
-    return (expectation: (state: State) => void) =>
-      vi.waitFor(() => expectation(live.get()), { timeout: 20_000, interval: 10 })
+    return (expectation: (state: State) => void) => vi.waitFor(() => expectation(live.get()), { interval: 10 })
   }
 
   describe.each(TRANSPORTS)('over $transport, a transcript', (transport) => {

@@ -36,6 +36,7 @@ import { NotAllowed, NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { createConversationOracle, type ConversationOracle } from '../../support/conversation-oracle.ts'
 import { casesOf, isLong } from '../../support/long.ts'
+import { PATIENCE_MS } from '../../support/patience.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 import { sql } from '../../support/sql.ts'
@@ -222,7 +223,7 @@ describe.each(backends)('views on $name', (backend) => {
     )
     // Without enough of these cases, the comparison proves little. A short run may have none of one kind.
     for (const [kind, count] of Object.entries(occurrences)) if (isLong) expect(count, kind).toBeGreaterThanOrEqual(10)
-  }, 120_000)
+  })
 
   /** Applies the same step to the conversation and the oracle; skips steps that are impossible now. */
   async function play(
@@ -425,7 +426,7 @@ describe.each(backends)('views on $name', (backend) => {
         return { name, events, caughtUp, finished }
       }),
     )
-    const timeout = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
+    const timeout = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref())
     await Promise.race([Promise.all(readings.map(({ caughtUp }) => caughtUp)), timeout])
     const by = oracle.isMembersOnly ? oracle.present()[0] : 'owner'
     // No actor may delete a MEMBERS conversation that all participants have left.

@@ -53,7 +53,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
             startedAt: expect.any(String),
           },
         ]),
-      { timeout: 10_000, interval: 50 },
+      { interval: 50 },
     )
 
     // Make the retry due now; it waits for `release`.
@@ -66,7 +66,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
         expect((await ada(JOBS)).jobs.nodes).toMatchObject([
           { state: 'ACTIVE', attempts: 2, lastError: 'The provider answered 503.' },
         ]),
-      { timeout: 10_000, interval: 50 },
+      { interval: 50 },
     )
     const [stuck] = (await ada(JOBS, { state: 'ACTIVE' })).jobs.nodes
     const { node } = await ada('query ($id: ID!) { node(id: $id) { __typename ... on Job { id attempts } } }', stuck)
@@ -86,12 +86,12 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
         expect((await ada(JOBS, { state: 'COMPLETED' })).jobs.nodes).toMatchObject([
           { id: stuck.id, state: 'COMPLETED', attempts: 2, lastError: null },
         ]),
-      { timeout: 10_000, interval: 50 },
+      { interval: 50 },
     )
     expect(await ada(JOBS, { state: 'WAITING' })).toEqual({ jobs: { nodes: [] } })
     expect(await ada(JOBS, { first: 0 })).toEqual({ jobs: { nodes: [] } })
     expect(await clients.failure(JOBS, { first: 1000 })).toMatchObject([{ extensions: { code: 'INVALID_INPUT' } }])
-  }, 60_000)
+  })
 
   it("lists the jobs of the viewer's tenant only: unfinished jobs first, oldest first", async () => {
     const conversationId = await clients.newConversation(['ada'], { title: 'people' })
@@ -112,7 +112,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       await vi.waitFor(
         async () =>
           expect((await ada(JOBS)).jobs.nodes.map(({ userId }: { userId: string }) => userId)).toContain(actor),
-        { timeout: 10_000, interval: 50 },
+        { interval: 50 },
       )
     }
     // Ada's turns in the conversation of the previous test also count.
@@ -124,7 +124,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
           { state: 'ACTIVE', userId: 'eve' },
           { state: 'WAITING', userId: 'finn', startedAt: null, attempts: 0, lastError: null },
         ]),
-      { timeout: 10_000, interval: 50 },
+      { interval: 50 },
     )
     expect((await ada(JOBS, { first: 1 })).jobs.nodes).toMatchObject([{ userId: 'ada' }])
     const {
@@ -137,7 +137,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     )
     expect(rows).toHaveLength(1)
     expect((await ada(JOBS, { state: 'WAITING' })).jobs.nodes).toEqual([])
-  }, 60_000)
+  })
 
   it.runIf(isLong)(
     'lists the jobs of a MEMBERS conversation, and of a user known only from it, for its participants only',
@@ -163,7 +163,6 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
           ({ userId, name }: { userId: string | null; name: string }) => userId ?? name,
         )
       await vi.waitFor(async () => expect(await listed('zoe')).toEqual(expect.arrayContaining(['COMPACT', 'zoe'])), {
-        timeout: 20_000,
         interval: 50,
       })
       const others = await listed('ada')
@@ -173,6 +172,5 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       ).not.toContainEqual(expect.objectContaining({ id }))
       expect(others.length).toBeLessThan((await listed('zoe')).length)
     },
-    60_000,
   )
 })

@@ -61,7 +61,7 @@ describe.each(backends)('recall on $name', (backend) => {
         for (const { similarity } of found.hits) expect(similarity).toEqual(expect.any(Number))
         return found
       },
-      { timeout: 10_000, interval: 200 },
+      { interval: 200 },
     )
     const [first] = answer.hits
     expect(first.memory).toMatchObject({ __typename: 'Turn', actor: 'ada', text: text(2) })

@@ -10,6 +10,7 @@ import { waitingBytes } from '../../../src/server/outbox.ts'
 import { STALLED_MS } from '../../../src/server/unread-data.ts'
 import { backends } from '../../support/backend.ts'
 import { useRunningClock } from '../../support/fake-clock.ts'
+import { isLong } from '../../support/long.ts'
 import { useServer } from '../../support/server.ts'
 
 const TURNS = 4
@@ -28,7 +29,8 @@ afterEach(() => {
 
 describe.each(backends)('answers that nobody reads, on $name,', (backend) => {
   const clock = useRunningClock()
-  const server = useServer(backend, {}, { clock })
+  // The clock moves faster than the queries, which are not the subject.
+  const server = useServer(backend, { MAX_QUERY_SECONDS: '3600' }, { clock })
 
   /** A tenant with a conversation from which LARGE reads. */
   async function newTenant() {
@@ -63,11 +65,12 @@ describe.each(backends)('answers that nobody reads, on $name,', (backend) => {
     return socket
   }
 
-  test.each([
+  const TRANSPORTS = [
     ['the fast path', ''],
     ['yoga', 'origin: http://localhost\r\n'],
     ['an event stream', 'accept: text/event-stream\r\n'],
-  ])(
+  ] as const
+  test.each(isLong ? TRANSPORTS : TRANSPORTS.slice(0, 1))(
     'by %s use limited memory, and are ended for a neighbour, but not for a client that reads slowly',
     async (_, headers) => {
       const [attacked, neighbour] = [await newTenant(), await newTenant()]
@@ -85,13 +88,12 @@ describe.each(backends)('answers that nobody reads, on $name,', (backend) => {
         if (received >= accepted) slow.pause()
       })
       slow.resume()
-      await vi.waitFor(() => expect(received).toBeGreaterThan(0), 20_000)
+      await vi.waitFor(() => expect(received).toBeGreaterThan(0))
       /** Lets the slow client read a piece, lets the server check its connections, and waits for a request. */
       async function pass(): Promise<void> {
         accepted = received + PIECE_BYTES
         slow.resume()
         await vi.waitFor(() => expect(received).toBeGreaterThanOrEqual(Math.min(accepted, LARGE_BYTES)), {
-          timeout: 20_000,
           interval: 1,
         })
         await clock.advance(STALLED_MS / 4)
@@ -108,7 +110,7 @@ describe.each(backends)('answers that nobody reads, on $name,', (backend) => {
           }),
         )
       }
-      await vi.waitFor(() => expect(server.deps.answers.waiting).toBeGreaterThan(0), 20_000)
+      await vi.waitFor(() => expect(server.deps.answers.waiting).toBeGreaterThan(0))
       expect(server.deps.answers.used).toBeLessThanOrEqual(ANSWER_BYTES)
       let isAnswered = false
       const answer = server.post(query, { 'x-tenant': neighbour.name, 'x-actor': 'quick' })
@@ -124,10 +126,9 @@ describe.each(backends)('answers that nobody reads, on $name,', (backend) => {
       await vi.waitFor(async () => {
         await clock.advance(STALLED_MS)
         expect([server.deps.answers.used, waitingBytes()]).toEqual([0, 0])
-      }, 20_000)
+      })
       warn.mockRestore()
     },
-    90_000,
   )
 
   test('are one for a connection with pipelined requests, which are executed one after the other', async () => {
@@ -138,20 +139,20 @@ describe.each(backends)('answers that nobody reads, on $name,', (backend) => {
     const large = requestOf({ tenant: name, actor: 'ada', query: LARGE, variables: { id } })
     const small = requestOf({ tenant: name, actor: 'bob', query: append, variables: { id } })
     const socket = open(large + small)
-    await vi.waitFor(() => expect(server.deps.answers.used).toBeGreaterThan(LARGE_BYTES), 20_000)
+    await vi.waitFor(() => expect(server.deps.answers.used).toBeGreaterThan(LARGE_BYTES))
     expect(await countTurns(name, id)).toBe(TURNS)
     socket.resume()
-    await vi.waitFor(async () => expect(await countTurns(name, id)).toBe(TURNS + 1), 20_000)
+    await vi.waitFor(async () => expect(await countTurns(name, id)).toBe(TURNS + 1))
   })
 
   test('leave nothing behind if the client pipelines further requests and disconnects', async () => {
     const { name, id } = await newTenant()
     const large = requestOf({ tenant: name, actor: 'ada', query: LARGE, variables: { id } })
     const socket = open(large.repeat(20))
-    await vi.waitFor(() => expect(server.deps.answers.used).toBeGreaterThan(LARGE_BYTES), 20_000)
+    await vi.waitFor(() => expect(server.deps.answers.used).toBeGreaterThan(LARGE_BYTES))
     socket.destroy()
     await once(socket, 'close')
-    await vi.waitFor(() => expect(server.admission.inProgress).toBe(0), 20_000)
+    await vi.waitFor(() => expect(server.admission.inProgress).toBe(0))
     // A request that arrives later is answered after the pipelined ones would have been started.
     expect(await countTurns(name, id)).toBe(TURNS)
     expect([server.usage().bodies, server.deps.answers.used]).toEqual([0, 0])

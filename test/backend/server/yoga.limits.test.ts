@@ -244,20 +244,16 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     },
   )
 
-  test.runIf(isLong)(
-    '69 documents of 1.2 MB leave little memory in use',
-    async () => {
-      const texts = [
-        (at: number) => `{ node(id: "${at}${'x'.repeat(1_200_000)}") { id } }`,
-        (at: number) => `{ ${`a${at}: viewer { actor } `.repeat(52_000)} }`,
-      ]
-      const before = process.memoryUsage().heapUsed
-      for (let at = 0; at < 69; at++) await server.post({ query: texts[at % 2]!(at) })
-      globalThis.gc?.()
-      expect(process.memoryUsage().heapUsed - before).toBeLessThan(300 * 2 ** 20)
-    },
-    60_000,
-  )
+  test.runIf(isLong)('69 documents of 1.2 MB leave little memory in use', async () => {
+    const texts = [
+      (at: number) => `{ node(id: "${at}${'x'.repeat(1_200_000)}") { id } }`,
+      (at: number) => `{ ${`a${at}: viewer { actor } `.repeat(52_000)} }`,
+    ]
+    const before = process.memoryUsage().heapUsed
+    for (let at = 0; at < 69; at++) await server.post({ query: texts[at % 2]!(at) })
+    globalThis.gc?.()
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(300 * 2 ** 20)
+  })
 
   test('introspection and name suggestions are disabled by INTROSPECTION=0', async () => {
     const transports = transportsOf(server, {})

@@ -63,7 +63,7 @@ describe.runIf(server)('a server whose user is not a superuser', () => {
       const done: string[] = []
       await deps.jobs.work('test', 1, async ({ key }) => void done.push(key))
       await deps.jobs.send('test', [{ tenant: 'acme', key: 'a' }])
-      await expect.poll(() => done, { timeout: 10_000 }).toEqual(['a'])
+      await expect.poll(() => done).toEqual(['a'])
       return done
     } finally {
       await close()

@@ -57,7 +57,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     const jobs = queue()
     await jobs.work('test', 2, async ({ key }) => void done.push(key))
     await jobs.send('test', [A])
-    await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 4_000 })
+    await vi.waitFor(() => expect(done).toEqual(['a']))
   })
 
   it('stores a waiting job once, and accepts it again once it runs', async () => {
@@ -74,23 +74,19 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     const { rows } = await sql(opened.pool).query(`SELECT state FROM pgboss.job WHERE name = 'test' ORDER BY state`)
     expect(rows.map(({ state }) => state)).toEqual(['created', 'active'])
     finish()
-    await vi.waitFor(() => expect(started).toEqual(['a', 'a']), { timeout: 10_000 })
+    await vi.waitFor(() => expect(started).toEqual(['a', 'a']))
     finish()
   })
 
-  it.runIf(isLong)(
-    'retries a failed job',
-    async () => {
-      let attempts = 0
-      const jobs = queue()
-      await jobs.work('test', 1, async () => {
-        if (++attempts === 1) throw new Error('not now')
-      })
-      await jobs.send('test', [A])
-      await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
-    },
-    25_000,
-  )
+  it.runIf(isLong)('retries a failed job', async () => {
+    let attempts = 0
+    const jobs = queue()
+    await jobs.work('test', 1, async () => {
+      if (++attempts === 1) throw new Error('not now')
+    })
+    await jobs.send('test', [A])
+    await vi.waitFor(() => expect(attempts).toBe(2))
+  })
 
   it('stores an error message that is safe to show, and does not queue a retrying job again', async () => {
     const jobs = queue()
@@ -117,7 +113,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
         async () => {
           expect(await job()).toMatchObject({ state: 'retry', retry_count: tries, output: { message } })
         },
-        { timeout: 10_000, interval: 20 },
+        { interval: 20 },
       )
       const { output, wait } = await job()
       expect(JSON.stringify(output)).not.toMatch(/secret|\.ts/)
@@ -128,7 +124,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
       // A new worker polls at once.
       await work()
     }
-  }, 40_000)
+  })
 
   it('reports an error if the result of a job cannot be stored, and continues', async () => {
     let isLost = false
@@ -150,33 +146,29 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     })
     for (const key of ['good', 'bad']) {
       await jobs.send('test', [{ tenant: 't', key }])
-      await vi.waitFor(() => expect(done).toContain(key), { timeout: 10_000 })
+      await vi.waitFor(() => expect(done).toContain(key))
       await vi.waitFor(() => expect(reported).toContain('the database is unavailable'))
       // Node.js reports an unhandled rejection, which would fail the test file, before the next iteration.
       await new Promise((resolve) => setImmediate(resolve))
       isLost = false
       reported.length = 0
     }
-  }, 30_000)
+  })
 
-  it.runIf(isLong)(
-    'stops one worker, and leaves its job to another worker',
-    async () => {
-      const jobs = queue()
-      const started: string[] = []
-      const stop = await jobs.work('test', 1, async (_, signal) => {
-        started.push('first')
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-        signal.throwIfAborted()
-      })
-      await jobs.send('test', [A])
-      await vi.waitFor(() => expect(started).toEqual(['first']))
-      await stop()
-      await jobs.work('test', 1, async () => void started.push('second'))
-      await vi.waitFor(() => expect(started).toEqual(['first', 'second']), { timeout: 15_000 })
-    },
-    30_000,
-  )
+  it.runIf(isLong)('stops one worker, and leaves its job to another worker', async () => {
+    const jobs = queue()
+    const started: string[] = []
+    const stop = await jobs.work('test', 1, async (_, signal) => {
+      started.push('first')
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      signal.throwIfAborted()
+    })
+    await jobs.send('test', [A])
+    await vi.waitFor(() => expect(started).toEqual(['first']))
+    await stop()
+    await jobs.work('test', 1, async () => void started.push('second'))
+    await vi.waitFor(() => expect(started).toEqual(['first', 'second']))
+  })
 
   it.runIf(isLong)('aborts a running job when it closes', async () => {
     const jobs = queue()
@@ -201,17 +193,13 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await jobs.send('test', [{ tenant: 't', key: 'b' }])
   })
 
-  it.runIf(isLong)(
-    'shares its jobs with other processes, each job running once',
-    async () => {
-      const done: string[] = []
-      const [one, other] = [queue(), queue()]
-      // Start both workers concurrently, so that both create the tables.
-      await Promise.all([one, other].map((each) => each.work('test', 2, async ({ key }) => void done.push(key))))
-      await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', [{ tenant: 't', key: `key ${n}` }])))
-      await vi.waitFor(() => expect(done).toHaveLength(20), { timeout: 20_000 })
-      expect(new Set(done).size).toBe(20)
-    },
-    30_000,
-  )
+  it.runIf(isLong)('shares its jobs with other processes, each job running once', async () => {
+    const done: string[] = []
+    const [one, other] = [queue(), queue()]
+    // Start both workers concurrently, so that both create the tables.
+    await Promise.all([one, other].map((each) => each.work('test', 2, async ({ key }) => void done.push(key))))
+    await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', [{ tenant: 't', key: `key ${n}` }])))
+    await vi.waitFor(() => expect(done).toHaveLength(20))
+    expect(new Set(done).size).toBe(20)
+  })
 })

@@ -354,5 +354,5 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     )
     expect(wrong).toEqual([])
     expect((await sql(pool).query(TENANT)).rowCount).toBe(1)
-  }, 120_000)
+  })
 })

@@ -59,7 +59,7 @@ describe.each(backends)('vector search over tenants of very different size, on $
             'with the default choice': createPostgresVectors(db),
             'with the index': createPostgresVectors(db, { exactTurns: 0 }),
           }
-  }, 240_000)
+  })
   afterAll(() => opened?.close())
 
   const nearest = async (search: VectorSearch, tenant: string, vector: Float32Array, filter: SearchFilter = {}) =>
@@ -107,7 +107,7 @@ describe.each(backends)('vector search over tenants of very different size, on $
     for (const search of Object.values(searches)) {
       expect(await nearest(search, 'many', query(1), { actors: ['nobody'] })).toEqual([])
     }
-  }, 60_000)
+  })
 
   it('returns as many turns as requested even if the nearest turns are not in the view', async () => {
     const { pool } = opened
@@ -122,7 +122,7 @@ describe.each(backends)('vector search over tenants of very different size, on $
       expect(found.filter(({ seq }) => expected.includes(seq))).toEqual([])
     }
     await sql(pool).query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [conversationOf('many')])
-  }, 60_000)
+  })
 
   if (name === 'postgres')
     it('uses the index for wide scopes only', async () => {

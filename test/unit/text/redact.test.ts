@@ -162,7 +162,7 @@ describe('256 KiB of hostile text', () => {
     'is ',
     '"',
     'token is ',
-  ])('of repeated %j is redacted within the timeout, which only linear time allows', { timeout: 20_000 }, (part) => {
+  ])('of repeated %j is redacted within the timeout, which only linear time allows', (part) => {
     const text = part.repeat(Math.ceil(262_144 / part.length))
     expect(redact(text)).toBeDefined()
   })

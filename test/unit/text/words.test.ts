@@ -27,13 +27,9 @@ describe('words', () => {
     ['ideographs', '語'],
     ['short words', 'a '],
     ['unpaired surrogates', '\ud83d'],
-  ])(
-    'are found in 256 KiB of %s within the time limit',
-    (_, part) => {
-      expect(terms(part.repeat(262_144 / Buffer.byteLength(part)))).toBeDefined()
-    },
-    10_000,
-  )
+  ])('are found in 256 KiB of %s within the time limit', (_, part) => {
+    expect(terms(part.repeat(262_144 / Buffer.byteLength(part)))).toBeDefined()
+  })
 })
 
 describe('the terms of the lexical index', () => {

@@ -45,5 +45,5 @@ describe.each(backends)('agents in the background on $name', (backend) => {
     const others = await getJobs(world.deps, world.tenant().as('ann'), { first: 20 })
     expect(others.items).toEqual([])
     await reading.stop()
-  }, 30_000)
+  })
 })

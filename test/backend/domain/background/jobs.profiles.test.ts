@@ -120,7 +120,7 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
       .of(SYSTEM)
       .userProgress.findFirstOrThrow({ where: { tenant: tenant.name, userId: 'ada' } })
     expect(runs).toMatchObject({ profilings: 0, profiledTurns: 0n, profiledChanges: runs.factChanges })
-  }, 60_000)
+  })
 
   it.runIf(isLong)(
     'work on one person in many conversations at once without deadlocks, and account for every fact',
@@ -157,6 +157,5 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
       expect(JSON.stringify(warnings)).not.toMatch(/deadlock/i)
       expect(warnings).toEqual([])
     },
-    60_000,
   )
 })

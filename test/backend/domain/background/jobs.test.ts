@@ -78,106 +78,98 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       turn: { actor, role: 'USER', content: `${actor} speaks`, ...overrides },
     })
 
-  it.runIf(isLong)(
-    'run once per crossed threshold while four processes append and work',
-    async () => {
-      const processes: Deps[] = []
-      while (processes.length < 4) processes.push(await process(ALL))
-      const viewer = newViewer()
-      const conversationIds: string[] = []
-      for (let n = 0; n < 8; n++) conversationIds.push(await newConversation(processes[0]!, viewer))
-      await Promise.all(processes.map((deps) => start(deps)))
-      await Promise.all(
-        processes.map(async (deps, p) => {
-          for (let n = 0; n < 100; n++) {
-            // About 50 turns per conversation: 80 % by five people, all in every conversation, 20 % by an agent.
-            const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
-            await append(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
-          }
-        }),
-      )
-      const { pool } = processes[0]!
-      const turnsByUser = new Map(
-        (
-          await sql(pool).query(
-            `SELECT actor, count(*)::integer AS turns FROM turn
-       WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
-            [conversationIds],
-          )
-        ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
-      )
-      const turnsByConversation = new Map(
-        (
-          await sql(pool).query(
-            'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
-            [conversationIds],
-          )
-        ).rows.map(({ conversationId, turns }) => [conversationId as string, turns as number]),
-      )
-      expect([...turnsByUser.values(), 80].reduce((a, b) => a + b)).toBe(400)
-      const expected = {
-        conversations: Object.fromEntries(
-          [...turnsByConversation].map(([conversationId, turns]) => [
-            conversationId,
-            { summaries: summariesOf(turns, 10), extractions: runsIn(turns, 7) },
-          ]),
-        ),
-        users: Object.fromEntries(
-          [...turnsByUser].map(([user, turns]) => [
-            user,
-            { turns, profilings: runsIn(turns, 9), reconciliations: runsIn(turns, 5) },
-          ]),
-        ),
-      }
-      await waitForJobs(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected))
-      // When every process checks every conversation again, nothing is due.
-      await Promise.all(stops.splice(0).map((stop) => stop()))
-      for (const { sends, deps } of processes.map(recordSends)) {
-        await start(deps)
-        // The last kind of work for which the sweep at the start looks.
-        await vi.waitFor(() => expect(sends.map(({ name }) => name)).toContain(QUEUES.RECONCILE_FACTS))
-        expect(sends.flatMap(({ subjects }) => subjects).filter(({ tenant }) => tenant === viewer.tenant)).toEqual([])
-      }
-      expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
-    },
-    120_000,
-  )
-
-  it.runIf(isLong)(
-    'retry a failed run, count it once, and store no text of an unexpected error',
-    async () => {
-      const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
-      const viewer = newViewer()
-      const conversationId = await newConversation(deps, viewer)
-      let failures = 0
-      const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
-      await start(quiet, {
-        ...fakeDueWork,
-        async extractNext(...args) {
-          failures++
-          if (failures === 1) throw new ProviderFailed('The provider is down.', true)
-          if (failures < 4) throw new TypeError('ada speaks of secret things')
-          return fakeDueWork.extractNext(...args)
-        },
-      })
-      for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
-      const errors = new Set<string>()
-      await waitForJobs(async () => {
-        const { rows } = await sql(deps.pool).query(`SELECT output->>'message' AS message, output FROM pgboss.job
-         WHERE name = 'extract-facts' AND output IS NOT NULL`)
-        for (const { message, output } of rows) {
-          errors.add(message)
-          expect(JSON.stringify(output)).not.toContain('secret')
-          expect(output).not.toHaveProperty('stack')
+  it.runIf(isLong)('run once per crossed threshold while four processes append and work', async () => {
+    const processes: Deps[] = []
+    while (processes.length < 4) processes.push(await process(ALL))
+    const viewer = newViewer()
+    const conversationIds: string[] = []
+    for (let n = 0; n < 8; n++) conversationIds.push(await newConversation(processes[0]!, viewer))
+    await Promise.all(processes.map((deps) => start(deps)))
+    await Promise.all(
+      processes.map(async (deps, p) => {
+        for (let n = 0; n < 100; n++) {
+          // About 50 turns per conversation: 80 % by five people, all in every conversation, 20 % by an agent.
+          const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
+          await append(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
         }
-        await sql(deps.pool).query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
-        expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
-      })
-      expect(failures).toBeGreaterThanOrEqual(4)
-      expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
-    },
-    90_000,
-  )
+      }),
+    )
+    const { pool } = processes[0]!
+    const turnsByUser = new Map(
+      (
+        await sql(pool).query(
+          `SELECT actor, count(*)::integer AS turns FROM turn
+       WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
+          [conversationIds],
+        )
+      ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
+    )
+    const turnsByConversation = new Map(
+      (
+        await sql(pool).query(
+          'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
+          [conversationIds],
+        )
+      ).rows.map(({ conversationId, turns }) => [conversationId as string, turns as number]),
+    )
+    expect([...turnsByUser.values(), 80].reduce((a, b) => a + b)).toBe(400)
+    const expected = {
+      conversations: Object.fromEntries(
+        [...turnsByConversation].map(([conversationId, turns]) => [
+          conversationId,
+          { summaries: summariesOf(turns, 10), extractions: runsIn(turns, 7) },
+        ]),
+      ),
+      users: Object.fromEntries(
+        [...turnsByUser].map(([user, turns]) => [
+          user,
+          { turns, profilings: runsIn(turns, 9), reconciliations: runsIn(turns, 5) },
+        ]),
+      ),
+    }
+    await waitForJobs(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected))
+    // When every process checks every conversation again, nothing is due.
+    await Promise.all(stops.splice(0).map((stop) => stop()))
+    for (const { sends, deps } of processes.map(recordSends)) {
+      await start(deps)
+      // The last kind of work for which the sweep at the start looks.
+      await vi.waitFor(() => expect(sends.map(({ name }) => name)).toContain(QUEUES.RECONCILE_FACTS))
+      expect(sends.flatMap(({ subjects }) => subjects).filter(({ tenant }) => tenant === viewer.tenant)).toEqual([])
+    }
+    expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
+  })
+
+  it.runIf(isLong)('retry a failed run, count it once, and store no text of an unexpected error', async () => {
+    const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
+    const viewer = newViewer()
+    const conversationId = await newConversation(deps, viewer)
+    let failures = 0
+    const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
+    await start(quiet, {
+      ...fakeDueWork,
+      async extractNext(...args) {
+        failures++
+        if (failures === 1) throw new ProviderFailed('The provider is down.', true)
+        if (failures < 4) throw new TypeError('ada speaks of secret things')
+        return fakeDueWork.extractNext(...args)
+      },
+    })
+    for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
+    const errors = new Set<string>()
+    await waitForJobs(async () => {
+      const { rows } = await sql(deps.pool).query(`SELECT output->>'message' AS message, output FROM pgboss.job
+         WHERE name = 'extract-facts' AND output IS NOT NULL`)
+      for (const { message, output } of rows) {
+        errors.add(message)
+        expect(JSON.stringify(output)).not.toContain('secret')
+        expect(output).not.toHaveProperty('stack')
+      }
+      await sql(deps.pool).query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+      expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
+    })
+    expect(failures).toBeGreaterThanOrEqual(4)
+    expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
+  })
 
   it('skip conversations that disable facts or summaries, and turns not written by a person', async () => {
     const deps = await process(ALL)
@@ -198,7 +190,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
         users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
       }),
     )
-  }, 60_000)
+  })
 
   it('count no turns and run no handlers if they are disabled', async () => {
     const { sends, deps } = recordSends(await process(NONE))
@@ -220,40 +212,36 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       conversations: { [conversationId]: { summaries: [], extractions: 0 } },
       users: {},
     })
-  }, 60_000)
+  })
 
-  it.runIf(isLong)(
-    'stop completely, and resume where they stopped',
-    async () => {
-      const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
-      const viewer = newViewer()
-      const conversationId = await newConversation(deps, viewer)
-      let started = 0
-      let running = 0
-      const stop = await start(deps, {
-        ...fakeDueWork,
-        async extractNext(_, __, due, ___, signal) {
-          // Work left by other tests is due as well.
-          if (due !== conversationId) return false
-          started++
-          running++
-          await new Promise((resolve) => signal.addEventListener('abort', resolve))
-          running--
-          signal.throwIfAborted()
-          return false
-        },
-      })
-      for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
-      await waitForJobs(() => expect(started).toBe(1))
-      await stop()
-      expect({ started, running }).toEqual({ started: 1, running: 0 })
-      for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
-      await start(deps)
-      await waitForJobs(async () =>
-        expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
-      )
-      expect({ started, running }).toEqual({ started: 1, running: 0 })
-    },
-    60_000,
-  )
+  it.runIf(isLong)('stop completely, and resume where they stopped', async () => {
+    const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
+    const viewer = newViewer()
+    const conversationId = await newConversation(deps, viewer)
+    let started = 0
+    let running = 0
+    const stop = await start(deps, {
+      ...fakeDueWork,
+      async extractNext(_, __, due, ___, signal) {
+        // Work left by other tests is due as well.
+        if (due !== conversationId) return false
+        started++
+        running++
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        running--
+        signal.throwIfAborted()
+        return false
+      },
+    })
+    for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
+    await waitForJobs(() => expect(started).toBe(1))
+    await stop()
+    expect({ started, running }).toEqual({ started: 1, running: 0 })
+    for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
+    await start(deps)
+    await waitForJobs(async () =>
+      expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
+    )
+    expect({ started, running }).toEqual({ started: 1, running: 0 })
+  })
 })

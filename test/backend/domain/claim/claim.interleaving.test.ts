@@ -211,7 +211,7 @@ describe.each(backends)('claims at random, on $name', (backend) => {
       }),
       { seed, numRuns: cases },
     )
-  }, 300_000)
+  })
 
   it(`allow at most one answer in each scope if the calls are concurrent (${cases} cases, seed ${seed})`, async () => {
     await fc.assert(
@@ -242,5 +242,5 @@ describe.each(backends)('claims at random, on $name', (backend) => {
       ),
       { seed, numRuns: cases },
     )
-  }, 300_000)
+  })
 })

@@ -83,6 +83,5 @@ describe('the prompt cache of a provider', () => {
       expect(recalled).toBeGreaterThan(TURNS / 8)
       expect(average).toBeGreaterThanOrEqual(0.85)
     },
-    120_000,
   )
 })

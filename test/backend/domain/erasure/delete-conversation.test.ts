@@ -111,8 +111,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const derived = DERIVATIVES.filter(({ onDelete }) => onDelete.by !== 'KEPT').map(({ table }) => table)
     const tables = derived.sort()
     // The vectors are written later, by background workers.
-    await expect.poll(() => tablesWith(ids), { timeout: 10_000 }).toEqual(tables)
-    await expect.poll(() => tablesWith(other.ids), { timeout: 10_000 }).toEqual(tables)
+    await expect.poll(() => tablesWith(ids)).toEqual(tables)
+    await expect.poll(() => tablesWith(other.ids)).toEqual(tables)
     const receipt = await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     expect(receipt).toMatchObject({
       conversations: 1,

@@ -67,7 +67,7 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
     const both = await recordFacts(deps, ann, { userId: 'ann', facts: [{ ...shared, sourceTurnId: edited.id }] })
     await recordFacts(deps, bob, { userId: 'ann', facts: [{ ...shared, sourceTurnId: kept.id }] })
     await refreshUserProfile(deps, ann, { userId: 'ann' })
-    await vi.waitFor(async () => expect(await vectorsOf(conversationId)).toBe(3), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await vectorsOf(conversationId)).toBe(3))
     const counts = (await getConversations(deps, ann, [conversationId])).get(conversationId)!.counts!
     expect(counts.turnCount).toBe(2)
 

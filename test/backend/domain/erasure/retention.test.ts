@@ -149,15 +149,12 @@ describe.each(backends)('retention on $name', (backend) => {
       const pinned = await tenant.append(conversationId, 'ann', 'Pinned words stay.')
       await pinTurn(deps, ann, { turnId: pinned.id })
       const last = await tenant.append(conversationId, 'ann', 'Not yet summarised.')
-      await vi.waitFor(
-        async () => {
-          const { rowCount } = await sql(deps.pool).query('SELECT FROM turn_vector WHERE conversation_id = $1', [
-            conversationId,
-          ])
-          expect(rowCount).toBe(3)
-        },
-        { timeout: 10_000 },
-      )
+      await vi.waitFor(async () => {
+        const { rowCount } = await sql(deps.pool).query('SELECT FROM turn_vector WHERE conversation_id = $1', [
+          conversationId,
+        ])
+        expect(rowCount).toBe(3)
+      })
       expect(await removeSummarizedContent(deps)).toBe(0)
       await summarize(deps, ann, { conversationId, through: pinned.id })
       await sql(deps.pool).query(`UPDATE summary SET content = 'A summary.' WHERE conversation_id = $1`, [

@@ -69,7 +69,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       async reasons(of = conversationId) {
         // Make one more change, which the actor receives after all earlier changes.
         const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).conversation.id
-        await expect.poll(() => events.some((event) => event.conversationId === lastId), { timeout: 10_000 }).toBe(true)
+        await expect.poll(() => events.some((event) => event.conversationId === lastId)).toBe(true)
         return events.filter((event) => event.conversationId === of).map(({ reason }) => reason)
       },
     }
@@ -194,7 +194,6 @@ describe.each(backends)('an inbox, on $name', (backend) => {
           { conversationId: lastId, reason: 'ADDED' },
         ])
       },
-      60_000,
     )
 
     it('and fails if the conversations cannot be read', async () => {

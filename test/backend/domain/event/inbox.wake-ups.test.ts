@@ -342,7 +342,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
       void (async () => {
         for await (const { turnId } of iterable) seen.add(turnId!)
       })()
-      await expect.poll(() => ids.filter((id) => !seen.has(id)).length, { timeout: 3 * REPEAT_MS }).toBe(0)
-    }, 120_000)
+      await expect.poll(() => ids.filter((id) => !seen.has(id)).length).toBe(0)
+    })
   })
 })

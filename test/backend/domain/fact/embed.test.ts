@@ -41,10 +41,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
       facts: [{ subject: 'Ada', predicate: 'lives in', object: 'Rome' }],
     })
     const { name } = world.deps.embedder
-    await vi.waitFor(async () => expect(await vectorsOf(name, [...ids, fact!.id])).toBe(2), {
-      timeout: 8_000,
-      interval: 20,
-    })
+    await vi.waitFor(async () => expect(await vectorsOf(name, [...ids, fact!.id])).toBe(2), { interval: 20 })
     // From here on, no other worker may record progress.
     await world.deps.factEmbedding.stop()
   })

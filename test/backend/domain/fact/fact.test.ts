@@ -88,7 +88,7 @@ describe.each(backends)('reads of facts in order, on $name', (backend) => {
         }
       }
     }
-  }, 120_000)
+  })
 
   it('return for a context the facts of the conversation and about its users, the most recently observed first', async () => {
     const { deps } = world
@@ -113,5 +113,5 @@ describe.each(backends)('reads of facts in order, on $name', (backend) => {
         }
       }
     }
-  }, 120_000)
+  })
 })

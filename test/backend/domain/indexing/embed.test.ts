@@ -101,7 +101,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
         const found = (await similaritiesOf(world.deps, name, [one], query!)).get(one)
         expect(found?.get(turn.seq)).toBeGreaterThan(0.3)
       },
-      { timeout: 8_000, interval: 20 },
+      { interval: 20 },
     )
   })
 

@@ -76,7 +76,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const other = await found('Which city is the home of Ada?', { kinds: ['FACT'] })
     expect(other.slice(0, 2)).toContain('Ada lives in Rome')
     expect(await found('Who plays the violin?', { kinds: ['FACT'], k: 100 })).toHaveLength(100)
-  }, 60_000)
+  })
 
   it('finds facts by meaning once they have vectors, by the similarity of object or sentence, whichever is greater', async () => {
     await waitForFactVectors(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))

@@ -63,7 +63,7 @@ describe.each(backends)('the index cache, on $name', (backend) => {
         const after = await found(cold, tenant, actor, conversationId, query)
         if (JSON.stringify(before) !== JSON.stringify(after)) throw new Error('the conversation is changing')
         differing = JSON.stringify(between) === JSON.stringify(after) ? null : [between, after]
-      }, 10_000)
+      })
       if (differing) expect(differing[0], `${actor}: ${query}`).toEqual(differing[1])
     }
   }
@@ -116,7 +116,7 @@ describe.each(backends)('the index cache, on $name', (backend) => {
     }
     await waitForTurnVectors(deps, [await tenant.append(id, 'ada', sentence())])
     await expectSame(warm, tenant, id)
-  }, 300_000)
+  })
 
   it('finds no content that retention removed', async () => {
     const { deps } = world

@@ -105,7 +105,7 @@ describe.each(backends)('the word cache, on $name', (backend) => {
       await expectSame(warm, tenant, [pick(VIEWERS)])
     }
     await expectSame(warm, tenant, VIEWERS)
-  }, 300_000)
+  })
 
   it('is filled in the background by the second recall of a scope that is too large to read at once', async () => {
     const { deps } = world
@@ -127,5 +127,5 @@ describe.each(backends)('the word cache, on $name', (backend) => {
     // A cache that is too small for the scope is not filled.
     const small = { ...deps, words: createWordCache(100_000) }
     for (let n = 0; n < 3; n++) await expectSame(small, tenant, ['ada'])
-  }, 120_000)
+  })
 })

@@ -56,7 +56,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
   const turns = async (actor = 'ann') =>
     (await history(world.deps, tenant.as(actor), [conversationId], {})).get(conversationId)!
   async function isAsked() {
-    await expect.poll(() => provider.asked.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => provider.asked.length).toBe(1)
   }
   const due = () => readDueAgentsAmong(world.deps.db, [conversationId])
 

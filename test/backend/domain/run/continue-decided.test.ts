@@ -159,7 +159,7 @@ describe.each(backends)('a run that waits for approval, on $name,', (backend) =>
     const stop = startBackground(world.deps)
     const run = await ask([[call('c1', 'pay')], ['Paid.']])
     await decide(run.id, { decision: 'APPROVE' })
-    await expect.poll(async () => (await stateOf(run.id)).state, { timeout: 15_000 }).toBe('COMPLETED')
+    await expect.poll(async () => (await stateOf(run.id)).state).toBe('COMPLETED')
     expect(executed).toEqual([['pay', { amount: 9 }]])
     await stop()
   })

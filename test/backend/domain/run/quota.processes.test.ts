@@ -43,11 +43,11 @@ describe.each(backends)('the quota of a tenant with two processes on $name', (ba
   }
   const read = async (id: string) => (await getRuns(processes[0]!.deps, ada, [id])).get(id)!
   const ended = async (id: string) => {
-    await expect.poll(async () => (await read(id)).state, { timeout: 60_000 }).not.toBe('RUNNING')
+    await expect.poll(async () => (await read(id)).state).not.toBe('RUNNING')
   }
   /** Resolves once the provider has received that number of calls. */
   const asked = async (count: number) => {
-    await expect.poll(() => provider.asked.length, { timeout: 60_000 }).toBe(count)
+    await expect.poll(() => provider.asked.length).toBe(count)
   }
   const usedToday = async () => {
     const { rows } = await sql(processes[0]!.deps.pool).query(
@@ -57,7 +57,7 @@ describe.each(backends)('the quota of a tenant with two processes on $name', (ba
     return (rows[0] as { used: number } | undefined)?.used ?? 0
   }
 
-  it('is exceeded by at most one call, however many runs start at once', { timeout: 120_000 }, async () => {
+  it('is exceeded by at most one call, however many runs start at once', async () => {
     const { pause, open } = gate()
     provider.next([pause, 'first'])
     const first = await start(0)

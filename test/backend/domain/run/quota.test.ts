@@ -88,13 +88,13 @@ describe.each(backends)('quotas on $name', (backend) => {
         wait: false,
       }
       const { run } = await runTurn(world.deps, tenant.as('ada'), input)
-      await expect.poll(() => provider.asked.length, { timeout: 10_000 }).toBe(1)
+      await expect.poll(() => provider.asked.length).toBe(1)
       return { runId: run.id, conversationId, open }
     }
     const stored = async (conversationId: string, length: number) => {
       const read = async () =>
         (await history(world.deps, tenant.as('ada'), [conversationId], {})).get(conversationId)!.at(-1)?.text.length
-      await expect.poll(read, { timeout: 10_000 }).toBe(length)
+      await expect.poll(read).toBe(length)
     }
     /** Makes the run look as if its process had died. */
     const die = (runId: string, more = '') =>

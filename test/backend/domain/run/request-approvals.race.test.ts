@@ -136,7 +136,7 @@ describe.each(backends)('calls that wait while others write, on $name,', (backen
     return { approval, state, errorCode, turns, succeeded, call, conversationId, running, ada, runId: run.id }
   }
 
-  it('agree with the transcript, the approval and the executed arguments', { timeout: 120_000 }, async () => {
+  it('agree with the transcript, the approval and the executed arguments', async () => {
     await fc.assert(
       fc.asyncProperty(race, async (given) => {
         const { approval, state, errorCode, turns, succeeded, call, ...more } = await play(given)

@@ -12,7 +12,7 @@ import { useWorld, type Tenant } from '../../../support/world.ts'
 
 const RUNS = isLong ? 100 : 20
 
-describe.each(backends)('concurrent runs on $name', { timeout: 120_000 }, (backend) => {
+describe.each(backends)('concurrent runs on $name', (backend) => {
   const provider = createScriptedProvider()
   const world = useWorld(backend, { providers: { scripted: provider } })
   let tenant: Tenant

@@ -99,7 +99,7 @@ describe.each(backends)('the sweep of runs on $name', (backend) => {
       return rows[0]
     }
     expect((await lease()).run).toBeLessThanOrEqual(8)
-    await vi.waitFor(async () => expect((await lease()).turn).toBe(8), { timeout: 20_000 })
+    await vi.waitFor(async () => expect((await lease()).turn).toBe(8))
     await cancelRun(world.deps, tenant.as('ada'), { runId: run.id })
   })
 

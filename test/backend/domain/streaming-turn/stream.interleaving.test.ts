@@ -32,6 +32,6 @@ describe.each(backends.map((backend, n) => ({ ...backend, cases: n === backends.
         ),
         { seed, numRuns: backend.cases, endOnFailure: process.env.FC_SHRINK === undefined },
       )
-    }, 300_000)
+    })
   },
 )

@@ -81,7 +81,7 @@ export type Stored = { id: string; text: string; ended: number }
 export async function checkReader(reader: TestReader, stored: Map<string, Stored>, last: number): Promise<void> {
   const seqs = () => reader.events.flatMap(({ seq }) => seq ?? [])
   if (!reader.isStopped) {
-    await expect.poll(() => seqs().at(-1) ?? reader.cursor, { timeout: 10_000, interval: 1 }).toBe(last)
+    await expect.poll(() => seqs().at(-1) ?? reader.cursor, { interval: 1 }).toBe(last)
   }
   expect(seqs(), 'every entry after the cursor, once').toEqual(seqs().map((_, n) => reader.cursor + 1 + n))
   for (const turn of stored.values()) checkTurn(reader, turn)

@@ -18,8 +18,8 @@ import { SYSTEM } from '../../../../src/store/scope.ts'
 const CONVERSATIONS = isLong ? 20 : 5
 /** Number of operations per backend; smaller for the embedded database, which is slower. */
 const OPERATIONS: Record<string, number> = { postgres: casesOf(5_000), embedded: casesOf(1_500) }
-/** Each kind of result must occur more often than this for the run to be meaningful. */
-const MIN_OCCURRENCES = isLong ? 10 : 0
+/** Each kind of result must occur so often for a long run to be meaningful. */
+const MIN_OCCURRENCES = isLong ? 11 : 0
 /** Number of concurrent operations in one conversation. */
 const CONCURRENCY = 5
 /** Number of rounds of concurrent operations between two checks of the invariant. */
@@ -153,6 +153,6 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
       if (at < 0.4) await new Promise((resolve) => setTimeout(resolve, 3))
     }
     await Promise.all(Array.from({ length: CONVERSATIONS }, (_, n) => runConversation(n + 1)))
-    for (const [kind, count] of Object.entries(totals)) expect(count, kind).toBeGreaterThan(MIN_OCCURRENCES)
-  }, 180_000)
+    for (const [kind, count] of Object.entries(totals)) expect(count, kind).toBeGreaterThanOrEqual(MIN_OCCURRENCES)
+  })
 })

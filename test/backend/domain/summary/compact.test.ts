@@ -95,7 +95,6 @@ describe.each(backends)('compaction on $name', (backend) => {
         }
       }
     },
-    60_000,
   )
 
   it('truncates a reply of the model that is too large, at the end of a sentence', async () => {
@@ -398,7 +397,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(uncovered.length).toBeLessThanOrEqual(50)
     expect(Math.max(...passes)).toBeLessThanOrEqual(8_000)
     expect(passes.length).toBeGreaterThan(2 * batches)
-  }, 60_000)
+  })
 
   it('uses only the summarizer that the conversation names, and deletes summaries with the conversation', async () => {
     const { conversation: named } = await createConversation(world.deps, tenant.as('ada'), {

@@ -270,5 +270,5 @@ describe.each(backends)('an automatic title on $name', (backend) => {
     await waitForJobs(async () => expect(await titleOf(off.tenant, off.conversationId)).not.toBeNull())
     const updated = await world.deps.db.of(SYSTEM).entry.count({ where: { conversationId, kind: 'UPDATED' } })
     expect(updated).toBe(1)
-  }, 60_000)
+  })
 })

@@ -10,6 +10,7 @@ import { pageOfTurns } from '../../../../src/domain/turn/history.ts'
 import type { AppendCall, AppendedTurn } from '../../../../src/store/sql/turn/append-turns.ts'
 import { readJournal } from '../../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../../support/backend.ts'
+import { PATIENCE_MS } from '../../../support/patience.ts'
 import { useWorld, type Tenant } from '../../../support/world.ts'
 import { sql } from '../../../support/sql.ts'
 
@@ -221,7 +222,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
             query.mockRestore()
           })
           const late = new Promise((_, reject) =>
-            setTimeout(() => reject(new Error('delayed by locked conversations')), 5_000).unref(),
+            setTimeout(() => reject(new Error('delayed by locked conversations')), PATIENCE_MS).unref(),
           )
           await Promise.race([appended, late])
         }).finally(() => waiting)

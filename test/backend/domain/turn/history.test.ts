@@ -151,7 +151,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         }),
         { numRuns: casesOf(30) },
       )
-    }, 60_000)
+    })
 
     it.each(['first', 'last'] as const)(
       'read with %s return each turn once while turns are appended and edited',
@@ -373,7 +373,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         ),
         { numRuns: casesOf(15) },
       )
-    }, 60_000)
+    })
 
     it('accepts an extreme time or rejects it with a validation error', async () => {
       const [tenant, conversationId] = await mixed()

@@ -116,7 +116,7 @@ describe("the model's reply", () => {
     for (const part of [' ', '\n', '\0', ' \n', '\u200b', '#', '- a\n']) {
       expect(await profileOf({ profile: `a${part.repeat(150_000)}a` })).toMatch(/^a/)
     }
-  }, 20_000)
+  })
 
   it('is truncated at the end of a line, without a trailing heading; a single line is truncated after a word', async () => {
     const lines = ['## About', '- lives in Berlin', '', '## Constraints', '- never calls anybody on a Sunday']

@@ -98,7 +98,7 @@ describe('a rendering', () => {
       }),
       { numRuns: casesOf(500) },
     )
-  }, 60_000)
+  })
 
   it('passes the UI message validation of the AI SDK, and its conversion keeps the token count', async () => {
     await fc.assert(
@@ -118,7 +118,7 @@ describe('a rendering', () => {
       }),
       { numRuns: casesOf(500) },
     )
-  }, 60_000)
+  })
 
   it('gives the same calls and results to a model as UI messages that the AI SDK converts', async () => {
     const toolUse = (messages: readonly ModelMessage[]) =>
@@ -149,7 +149,7 @@ describe('a rendering', () => {
       }),
       { numRuns: casesOf(300) },
     )
-  }, 60_000)
+  })
 
   it('satisfies the request rules of OpenAI and Anthropic for any conversation', async () => {
     await fc.assert(
@@ -172,7 +172,7 @@ describe('a rendering', () => {
       }),
       { numRuns: casesOf(500) },
     )
-  }, 60_000)
+  })
 
   it.each([null, 'ada-bot', 'bob-bot'])('gives each of two agents with the same callId its own result, as %s', (as) => {
     const calls = ['ada-bot', 'bob-bot'].map((actor) => contextTurn(actor, 'ASSISTANT', [call('c1')]))

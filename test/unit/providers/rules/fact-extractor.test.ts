@@ -131,14 +131,10 @@ describe('a turn of 256 KiB', () => {
     'Rex, my ',
     'gonna ',
     'last ',
-  ])(
-    'of repeated %j is processed within the time limit, and yields at most 16 facts',
-    async (part) => {
-      const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])
-      expect(facts.length).toBeLessThanOrEqual(16)
-    },
-    20_000,
-  )
+  ])('of repeated %j is processed within the time limit, and yields at most 16 facts', async (part) => {
+    const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])
+    expect(facts.length).toBeLessThanOrEqual(16)
+  })
 
   it('of many lines is read in several iterations of the event loop', async () => {
     let iterations = 0

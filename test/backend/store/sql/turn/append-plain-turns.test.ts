@@ -216,7 +216,7 @@ describe.each(backends)('plain appends on $name', (backend) => {
       { numRuns: Math.max(20, casesOf(100)) },
     )
     expect(written).toBeGreaterThan(0)
-  }, 300_000)
+  })
 
   it('are counted, and so are fallbacks to the statement for all turns', async () => {
     const tenant = world.tenant()
