@@ -41,6 +41,7 @@ export async function requestedApprovals(
         tenant,
         conversationId,
         seq: turn.seq,
+        ...(audience && { audience }),
         actor: 'bot',
         viewer: 'owner',
         state: 'WAITING_FOR_APPROVAL',

@@ -6,7 +6,7 @@ import type { Pool } from '../../src/store/tenant-pool.ts'
 import { sql } from './sql.ts'
 
 /** Tables whose rows the embedding workers do not lock. */
-const UNLOCKED = ['journal', 'participant', 'entry', 'turn', 'tool_call', 'summary', 'fact_source']
+export const UNLOCKED = ['journal', 'participant', 'entry', 'turn', 'tool_call', 'summary', 'fact_source']
 
 /** The rows of the conversation, or of all conversations, by table. */
 export async function rowsOf(pool: Pool, conversationId: string | null = null): Promise<Record<string, unknown[]>> {

@@ -110,6 +110,24 @@ export async function subscribed(query: MockInstance<Pool['query']>, readers: nu
   await expect.poll(() => [settled('read-last-seq'), settled('read-all-participants')]).toEqual([readers, 1])
 }
 
+/** Starts another server, with other environment variables, on the dependencies of a world. */
+export function serveAlso(world: TestWorld, env: Record<string, string>): { readonly url: string } {
+  let server: Server
+  let port = 0
+  beforeAll(async () => {
+    const { deps } = world
+    const health: Health = { database: () => ping(deps.pool), bus: () => deps.bus.ping(), durability: 'as tested' }
+    server = createServer(deps, { ...loadConfig({ SHUTDOWN_SECONDS: '2', ...env }), port: 0 }, health)
+    port = await server.listen()
+  })
+  afterAll(() => server.close())
+  return {
+    get url() {
+      return `http://127.0.0.1:${port}`
+    },
+  }
+}
+
 /** Returns the next `count` conversation events of a subscription, and closes it. Throws on a GraphQL error. */
 export async function take(events: AsyncIterableIterator<Result>, count: number): Promise<Result[]> {
   const taken: Result[] = []

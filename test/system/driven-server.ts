@@ -1,5 +1,5 @@
-// A server process whose whole output is kept, and the generated operations that canary.test.ts and isolation.test.ts
-// send to it.
+// A server process whose whole output is kept, and the generated operations that canary.test.ts sends
+// to it and access-matrix.test.ts to its own server.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 // The policies alone keep tenants apart: the hot statements, stripped of their explicit conditions on the tenant, find
-// nothing of another tenant. test/system/foreign-tenant.test.ts tests the explicit conditions alone.
+// nothing of another tenant. test/system/access-matrix.test.ts tests the explicit conditions alone.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM, type Scope } from '../../../src/store/scope.ts'
