@@ -43,12 +43,14 @@ const SEED = Number(process.env.MATRIX_SEED ?? Date.now() % 2 ** 31)
 const SEED_TEXT = `MATRIX_SEED=${SEED}`
 /** Size of the short run: viewers per field, operations per viewer and field, and fields without policies. */
 const SAMPLE = { viewers: 1, operations: 2, fieldsWithoutPolicies: 12 }
-let samples = 0
-/** Returns `size` of the items in their order, chosen by the seed; in the long run all. */
-function sampleOf<T>(items: readonly T[], size: number): readonly T[] {
+/**
+ * Returns `size` of the items in their order, chosen by the seed and by `key`, so that a failing cell is also chosen if
+ * only its test runs. In the long run, returns all.
+ */
+function sampleOf<T>(items: readonly T[], size: number, key: number): readonly T[] {
   if (isLong || items.length <= size) return items
   const all = fc.shuffledSubarray([...items.keys()], { minLength: size, maxLength: size })
-  const [chosen] = fc.sample(all, { seed: SEED + samples++, numRuns: 1 })
+  const [chosen] = fc.sample(all, { seed: SEED + key, numRuns: 1 })
   return chosen!.toSorted((a, b) => a - b).map((index) => items[index]!)
 }
 
@@ -137,14 +139,17 @@ describe.each(backends)('on $name,', { timeout: 600_000 }, (backend) => {
 
   const viewersOf = (rows: readonly Row[], field: RootField) => {
     const asking = rows.filter((row) => operationsFor(row, field).length > 0)
-    return sampleOf(asking, SAMPLE.viewers)
+    return sampleOf(asking, SAMPLE.viewers, fields.indexOf(field))
   }
 
   async function send(row: Row, field: RootField): Promise<void> {
-    for (const operation of sampleOf(operationsFor(row, field), SAMPLE.operations))
+    for (const operation of sampleOf(operationsFor(row, field), SAMPLE.operations, fields.indexOf(field)))
       await expectEqualAnswers(row, operation)
     // Subscriptions change the hidden conversation on purpose.
-    if (field.kind === 'subscription') await readBaseline()
+    if (field.kind === 'subscription') {
+      locks.clear()
+      await readBaseline()
+    }
   }
 
   /** The hidden rows, with their locks, after the last mutation. */
@@ -173,12 +178,12 @@ describe.each(backends)('on $name,', { timeout: 600_000 }, (backend) => {
       : rowsContaining(server.deps.pool, filled.members.hidden.ids, 'CONVERSATION')
   const baseline = new Map<(typeof KINDS)[number], Awaited<ReturnType<typeof rowsWithIds>>>()
   async function readBaseline(): Promise<void> {
-    locks.clear()
     for (const of of KINDS) baseline.set(of, await rowsWithIds(of))
   }
   async function expectNoRowChanged(by: string): Promise<void> {
-    for (const of of KINDS)
-      expect(await rowsWithIds(of), `rows changed by ${by}, ${SEED_TEXT}`).toEqual(baseline.get(of))
+    const before = new Map(baseline)
+    await readBaseline()
+    for (const [of, rows] of baseline) expect(rows, `rows changed by ${by}, ${SEED_TEXT}`).toEqual(before.get(of))
   }
 
   const named = (kind: RootField['kind']) =>
@@ -207,12 +212,14 @@ describe.each(backends)('on $name,', { timeout: 600_000 }, (backend) => {
   testWhisperEvents(server, () => filled)
 
   describe('only the conditions of the statements hide objects of another tenant:', () => {
-    beforeAll(readBaseline)
     beforeAll(async () => {
+      // The tests above change the conversations.
+      locks.clear()
+      await readBaseline()
       const { rows } = await sql(server.deps.pool).query('SELECT polrelid::regclass AS name FROM pg_policy GROUP BY 1')
       for (const { name } of rows) await sql(server.deps.pool).query(`ALTER TABLE ${name} DISABLE ROW LEVEL SECURITY`)
     })
-    const chosen = sampleOf(fields, SAMPLE.fieldsWithoutPolicies)
+    const chosen = sampleOf(fields, SAMPLE.fieldsWithoutPolicies, 0)
     it.each(chosen.map((field) => [field.name, field] as const))('%s', async (_, field) =>
       field.kind === 'mutation' ? expectNoChange([WITHOUT_POLICIES], field) : send(WITHOUT_POLICIES, field),
     )

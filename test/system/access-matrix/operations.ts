@@ -51,17 +51,27 @@ const isAsked = ({ of }: Row, field: RootField): boolean =>
   && (of === 'FOREIGN' || !OF_OPERATORS.includes(field.name))
   && (of !== 'WHISPER' || ![...OF_CONVERSATIONS, OF_EVENTS].includes(field.name))
 
-/** Whether a viewer of the tenant itself may choose the argument: `as` and `actor` make it act as another actor. */
-const isAllowed = ({ of }: Row, chosen: readonly string[]) =>
-  of === 'FOREIGN' || !/(^|\.)(as|actor)$/.test(chosen.at(-1) ?? '')
+/**
+ * Whether the row sends operations with the argument. `as` and `actor` make a viewer of the tenant act as another actor.
+ * A viewer of a whisper may let its conversation expire, which deletes the private turns, and may change its visibility,
+ * which is stored in each fact.
+ */
+function isAllowed({ of }: Row, chosen: readonly string[]): boolean {
+  const last = chosen.at(-1)?.split('.').at(-1) ?? ''
+  if (of === 'FOREIGN') return true
+  const ofConversation = of === 'WHISPER' ? ['retention', 'ttlSeconds', 'expiresAt', 'visibility'] : []
+  return !['as', 'actor', ...ofConversation].includes(last)
+}
 
 function generatedFor(row: Row, field: RootField): Operation[] {
   const as = row.as === undefined ? undefined : field.leaves.find(({ name }) => name === 'as')
   const choices = choicesOf(field)
   const isInteresting = (chosen: string[]) => field.leaves.some((leaf) => isId(leaf) && chosen.at(-1) === leaf.path)
-  // The first choice is the plain call; the others add one argument each.
-  const isPlainOnly = !isExhaustive && !row.isFull
-  const sent = isExhaustive ? choices : [choices[0]!, ...(isPlainOnly ? [] : choices.slice(1).filter(isInteresting))]
+  // The first choice is the plain call; the others add one argument each. The arguments of subscriptions that are no ids
+  // only select events, so that the event that the test waits for may not arrive.
+  const isEvery = isExhaustive && field.kind !== 'subscription'
+  const others = choices.slice(1).filter((chosen) => isEvery || ((isExhaustive || row.isFull) && isInteresting(chosen)))
+  const sent = [choices[0]!, ...others]
   return sent
     .filter((chosen) => isAllowed(row, chosen))
     .map((chosen, index) => ({
