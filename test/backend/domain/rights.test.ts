@@ -249,7 +249,8 @@ describe.each(backends)('a verb, on $name', (backend) => {
     const standing: Standing = { relation: 'OWNER', isOpen: false }
     const elsewhere = new Set([prepared.get(true)!.id])
     const wrong: string[] = []
-    for (const call of ALL_CALLS) {
+    // The short run makes every fifth call.
+    for (const call of ALL_CALLS.filter((_, index) => isLong || index % 5 === 0)) {
       const isRefused = VERBS[call.verb].limited === 'NONE' || call.concerns === 'NONE'
       const outside = await make(call, standing, ALL_RIGHTS, { conversations: elsewhere })
       if (outside !== (isRefused ? 'NotAllowed' : 'NotFound'))

@@ -8,6 +8,7 @@ import { runTurn } from '../../../../src/domain/run/start.ts'
 import { updateTenantSettings } from '../../../../src/domain/tenant-settings.ts'
 import type { Viewer } from '../../../../src/domain/view.ts'
 import { backends } from '../../../support/backend.ts'
+import { isLong } from '../../../support/long.ts'
 import { newViewer, openSite, type Process, type Site } from '../../../support/process.ts'
 import { createScriptedProvider, forever, gate } from '../../../support/scripted-provider.ts'
 import { sql } from '../../../support/sql.ts'
@@ -62,7 +63,7 @@ describe.each(backends)('the quota of a tenant with two processes on $name', (ba
     provider.next([pause, 'first'])
     const first = await start(0)
     await asked(1)
-    const others = await Promise.all(Array.from({ length: 59 }, (_, n) => start(n % 2)))
+    const others = await Promise.all(Array.from({ length: isLong ? 59 : 11 }, (_, n) => start(n % 2)))
     open()
     for (const id of [first, ...others]) await ended(id)
     const used = await usedToday()

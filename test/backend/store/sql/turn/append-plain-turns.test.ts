@@ -14,7 +14,7 @@ import { appendPlainTurns, isPlain } from '../../../../../src/store/sql/turn/app
 import { appendTurns, type AppendCall, type AppendRow } from '../../../../../src/store/sql/turn/append-turns.ts'
 import type { Pool, Statement, UnscopedStatement } from '../../../../../src/store/tenant-pool.ts'
 import { backends } from '../../../../support/backend.ts'
-import { casesOf } from '../../../../support/long.ts'
+import { casesOf, isLong } from '../../../../support/long.ts'
 import { sql } from '../../../../support/sql.ts'
 import { useWorld, type Tenant } from '../../../../support/world.ts'
 
@@ -212,10 +212,10 @@ describe.each(backends)('plain appends on $name', (backend) => {
         }
         expect(await contentsOf(ids)).toEqual(await contentsOf(twins))
       }),
-      // Enough runs that some calls are plain: one run writes about one turn by the statement for plain turns.
-      { numRuns: Math.max(20, casesOf(100)) },
+      { numRuns: casesOf(100) },
     )
-    expect(written).toBeGreaterThan(0)
+    // One run writes about one turn by the statement for plain turns; a short run may write none.
+    if (isLong) expect(written).toBeGreaterThan(10)
   })
 
   it('are counted, and so are fallbacks to the statement for all turns', async () => {
