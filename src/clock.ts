@@ -12,6 +12,23 @@ export type Clock = Pick<typeof globalThis, 'setTimeout' | 'clearTimeout' | 'set
 
 export const systemClock: Clock = globalThis
 
-/** Resolves after `ms`. The timer keeps the process alive. */
-export const sleep = ({ setTimeout }: Pick<Clock, 'setTimeout'>, ms: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, ms))
+/** Resolves after `ms`. The timer keeps the process alive. @throws the signal's reason after an abort */
+export function sleep(
+  clock: Pick<Clock, 'setTimeout' | 'clearTimeout'>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clock.clearTimeout(timer)
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- a reason need not be an Error
+      reject(signal!.reason)
+    }
+    const timer = clock.setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,7 +1,7 @@
 // Makes one call of a provider and streams the text of the reply. Retries a call that fails temporarily, with
 // exponential backoff, unless a part of the reply has already arrived.
 
-import type { Clock } from '../../clock.ts'
+import { sleep, type Clock } from '../../clock.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import {
   ProviderCallFailed,
@@ -146,23 +146,6 @@ export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean):
   return Math.max(retryAfterMs ?? 0, PAUSE_MS * 2 ** (attempt - 2))
 }
 
-/** Resolves after `ms`. @throws the signal's reason after an abort */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clock.clearTimeout(timer)
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- a reason need not be an Error
-      reject(signal.reason)
-    }
-    const timer = clock.setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }, ms)
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort, { once: true })
-  })
-}
-
 /**
  * Returns the reply to the call, after at most MAX_CALL_ATTEMPTS attempts.
  * @throws CallFailed @throws the error of `onText` @throws the signal's reason after an abort
@@ -180,7 +163,7 @@ export async function callProvider(
     } catch (error) {
       const ms = options.signal.aborted ? null : pauseBefore(number + 1, error, progress.hasBegun)
       if (ms === null) throw error
-      await pause(options.clock, ms * (0.75 + Math.random() / 2), options.signal)
+      await sleep(options.clock, ms * (0.75 + Math.random() / 2), options.signal)
     }
   }
 }

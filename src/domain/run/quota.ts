@@ -3,11 +3,11 @@
 // progress have reserved are below the quota. It is not interrupted, so the sum exceeds the quota by at most one call,
 // unless calls take more tokens than they have reserved.
 
+import { sleep } from '../../clock.ts'
 import { QuotaExceeded } from '../../errors.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { readQuotas, reserveTokens, type Quota } from '../../store/sql/run/token-usage.ts'
 import type { Platform } from '../platform.ts'
-import { pause } from './call-provider.ts'
 import type { RunDeps } from './deps.ts'
 import { RunLost } from './failure.ts'
 
@@ -72,6 +72,6 @@ export async function reserveQuota(
       (quota) => isUsedUp(quota) || (isLate && quota.used + quota.reserved >= quota.limit),
     )
     if (error) throw error
-    await pause(deps.clock, RETRY_MS, signal)
+    await sleep(deps.clock, RETRY_MS, signal)
   }
 }
