@@ -60,7 +60,7 @@ function transportsOf({ isFull }: Row, { field, isPlain }: Operation): Transport
   return isLong && isFull && isPlain ? ['HTTP', ...STREAMS] : ['HTTP']
 }
 
-describe.each(backends)('on $name,', { timeout: 600_000 }, (backend) => {
+describe.each(backends)('on $name,', (backend) => {
   const server = useServer(backend, LIMITS, { settings: { automatic: AUTOMATIC } })
   const withKeys = serveAlso(server, { ...LIMITS, AUTH_MODE: 'keys' })
   const headers = new Map<Row, { subject: Headers; control: Headers }>()

@@ -101,7 +101,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
       const { body } = await post(server, query, { id: erasureId }, HEADERS)
       return Boolean(body.data.erasure?.receipt)
     }
-    if (erasureId) await expect.poll(hasEnded, { interval: 100, timeout: 120_000 }).toBe(true)
+    if (erasureId) await expect.poll(hasEnded, { interval: 100 }).toBe(true)
   }
   /** Creates objects. Tries again while the erasure of a user has not ended. */
   const create = async (text: string, audience?: string[]): Promise<Ids> => {
@@ -211,7 +211,7 @@ async function sendGarbage({ url }: DrivenServer): Promise<void> {
 const linesWith = (text: string, markers: readonly string[]) =>
   text.split('\n').filter((line) => markers.some((each) => line.includes(each)))
 
-describe.runIf(isLong).each(backends)('no marker appears on $name,', { timeout: 300_000 }, (backend) => {
+describe.runIf(isLong).each(backends)('no marker appears on $name,', (backend) => {
   let opened: Opened | null = null
   let storage: Record<string, string>
   const redisLines: string[] = []

@@ -124,13 +124,10 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conv
       deleteConversation(world.deps, tenant.as('eve'), id),
     ].map((call) => call.catch((error: unknown) => error))
     await expect
-      .poll(
-        async () => {
-          const text = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-          return (await sql(world.deps.reads.pool).query(text)).rows[0].n
-        },
-        { timeout: 15_000 },
-      )
+      .poll(async () => {
+        const text = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+        return (await sql(world.deps.reads.pool).query(text)).rows[0].n
+      })
       .toBe(calls.length)
     await client.query(`UPDATE journal SET visibility = 'MEMBERS' WHERE conversation_id = $1`, [id])
     await client.query(`UPDATE conversation SET visibility = 'MEMBERS' WHERE id = $1`, [id])
