@@ -22,7 +22,7 @@ const PREFIX = 'colloquy_faults_'
 /** Number of processes on Postgres and Redis. The embedded database serves one process. */
 const PROCESSES = 4
 /** Seconds after which a silent streaming turn is aborted. */
-export const LEASE_SECONDS = 3
+const LEASE_SECONDS = 3
 /** Offsets of the servers' clocks, ms. Each start chooses one at random. */
 const OFFSETS_MS = [0, 300_000, -300_000, 0]
 

@@ -6,7 +6,7 @@ import { createRandom, type Random } from '../attacks/random.ts'
 import { checkHistory } from './checker.ts'
 import { ACTORS, append, read, send, subscribe, write, writeStreams } from './clients.ts'
 import type { Conversation, Run, Subscriber } from './clients.ts'
-import { LEASE_SECONDS, openCluster, type Cluster, type Query } from './cluster.ts'
+import { openCluster, type Cluster, type Query } from './cluster.ts'
 import { faultsOf, lengthOf, longOutage, type Fault } from './faults.ts'
 import type { Entry, Journals, Operation } from './history.ts'
 
@@ -156,6 +156,26 @@ async function catchUp(subscribers: readonly Subscriber[], expected: ReadonlyMap
   await sleep(500)
 }
 
+/** Ids of the streaming turns that a subscriber has seen open, and not end. */
+function openTurns({ subscription }: Subscriber): Set<string> {
+  const open = new Set<string>()
+  for (const event of subscription.sessions.flatMap(({ events }) => events)) {
+    if (event.seq === null || !event.turn) continue
+    if (event.type === 'TurnOpened') open.add(event.turn.turnId)
+    if (event.type === 'TurnCommitted' || event.type === 'TurnAborted') open.delete(event.turn.turnId)
+  }
+  return open
+}
+
+/**
+ * Waits until no streaming turn is open, at most `recoveryMs`. The servers abort turns whose writers have stopped; a
+ * server that has just started first gives their writers time to connect.
+ */
+async function untilStreamsEnd(subscribers: readonly Subscriber[], recoveryMs: number): Promise<void> {
+  const end = performance.now() + recoveryMs
+  while (subscribers.some((each) => openTurns(each).size > 0) && performance.now() < end) await sleep(100)
+}
+
 export type Settings = {
   store: string
   seconds: number
@@ -202,7 +222,7 @@ export async function runFaults(settings: Settings): Promise<Report> {
     const injected = await injectFaults(run, cluster, subscribers, settings)
     overAt = performance.now()
     await Promise.all(clients)
-    await sleep((LEASE_SECONDS + 6) * 1_000) // The server aborts abandoned turns.
+    await untilStreamsEnd(subscribers, recoveryMs)
     // The last turn of each conversation has no audience, so it is in every view.
     const last = await Promise.all(conversations.map((conversation) => append(run, conversation)))
     await catchUp(subscribers, new Map(last.map(({ conversation, seq }) => [conversation, seq ?? 0])), recoveryMs)
