@@ -107,7 +107,9 @@ export async function subscribed(query: MockInstance<Pool['query']>, readers: nu
       ([each], call) =>
         (each as unknown as { name?: string }).name === name && query.mock.settledResults[call]?.type === 'fulfilled',
     ).length
-  await expect.poll(() => [settled('read-last-seq'), settled('read-all-participants')]).toEqual([readers, 1])
+  await expect.poll(() => settled('read-last-seq')).toBe(readers)
+  // Readers that start before the newest entry read participants too, once the feed has started.
+  await expect.poll(() => settled('read-all-participants')).toBeGreaterThan(0)
 }
 
 /** Starts another server, with other environment variables, on the dependencies of a world. */
