@@ -23,7 +23,7 @@ import { SYSTEM } from '../../src/store/scope.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i)
 
-const PROCESSES = 16
+const PROCESSES = 8
 const CONVERSATIONS = 8
 const PEOPLE = 10
 const TURNS = 1_600
@@ -36,7 +36,7 @@ const EVERY: AutomaticThresholds = {
 }
 
 type Worker = {
-  /** Resolves when the process has sent a message that the condition accepts; fails after 120 s. */
+  /** Resolves when the process has sent a message that the condition accepts; rejects if the process ends before. */
   received(condition: (message: WorkerMessage) => boolean): Promise<void>
   append(assignment: Assignment): void
   kill(): Promise<void>
@@ -51,9 +51,24 @@ function startWorker(settings: Settings): Worker {
   running.push(child)
   child.stdin.on('error', () => {})
   const messages: WorkerMessage[] = []
-  createInterface(child.stdout).on('line', (line) => messages.push(JSON.parse(line) as WorkerMessage))
+  const lines = createInterface(child.stdout)
+  lines.on('line', (line) => messages.push(JSON.parse(line) as WorkerMessage))
+  const ended = once(lines, 'close').then(() => Promise.reject(new Error('The process ended.')))
+  ended.catch(() => {})
   return {
-    received: (condition) => vi.waitFor(() => expect(messages.some(condition)).toBe(true), { interval: 20 }),
+    received: (condition) =>
+      Promise.race([
+        ended,
+        new Promise<void>((resolve) => {
+          const check = () => {
+            if (!messages.some(condition)) return
+            lines.off('line', check)
+            resolve()
+          }
+          lines.on('line', check)
+          check()
+        }),
+      ]),
     append: (assignment) => void child.stdin.write(`${JSON.stringify(assignment)}\n`),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
