@@ -23,3 +23,20 @@ export async function rowsOf(pool: Pool, conversationId: string | null = null): 
   await read('fact', `to_jsonb(t) - 'embedded_by' - 'recalled_at' AS row`, 't.conversation_id = $1', 'id')
   return found
 }
+
+type Rows = Record<string, unknown[]>
+type Lockable = { lockedBy?: string }
+
+/** Returns the earlier rows without the lockers that a vacuum has cleared since. */
+export function afterVacuum(before: Rows, after: Rows): Rows {
+  const keyOf = (row: Lockable) => JSON.stringify({ ...row, lockedBy: '0' })
+  const tables = Object.entries(before).map(([table, rows]) => {
+    const unlocked = (after[table] as Lockable[] | undefined)?.filter(({ lockedBy }) => lockedBy === '0')
+    const cleared = new Set(unlocked?.map(keyOf))
+    return [
+      table,
+      (rows as Lockable[]).map((row) => (row.lockedBy && cleared.has(keyOf(row)) ? { ...row, lockedBy: '0' } : row)),
+    ] as const
+  })
+  return Object.fromEntries(tables)
+}

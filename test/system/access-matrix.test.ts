@@ -13,6 +13,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { backends } from '../support/backend.ts'
 import type { RootField } from '../support/generated-operations.ts'
 import { isLong } from '../support/long.ts'
+import { afterVacuum } from '../support/rows.ts'
 import { serveAlso, useServer } from '../support/server.ts'
 import { sql } from '../support/sql.ts'
 import {
@@ -87,8 +88,12 @@ describe.each(backends)('on $name,', (backend) => {
   async function answers(row: Row, operation: Operation, transport: TransportName): Promise<[string[], string[]]> {
     const { subject, control } = filled.pairOf(row)
     const text = `plain${++texts}`
-    const send = (to: Side, with_: Headers) =>
-      answerOf(transport, urlOf(row), operation.request(row, to.ids, text), with_)
+    async function send(to: Side, with_: Headers): Promise<string[]> {
+      const answer = await answerOf(transport, urlOf(row), operation.request(row, to.ids, text), with_)
+      // The same request continues an erasure that took longer than INLINE_MS.
+      const isUnfinished = operation.field === 'Mutation.eraseUser' && answer.join().includes('"receipt":null')
+      return isUnfinished ? send(to, with_) : answer
+    }
     return [await send(subject, headers.get(row)!.subject), await send(control, headers.get(row)!.control)]
   }
 
@@ -165,7 +170,9 @@ describe.each(backends)('on $name,', (backend) => {
       await send(row, field)
       const after = await read()
       locks.set(kind, after)
-      expect(after, `rows changed or locked by ${row.name}, ${field.name}, ${SEED_TEXT}`).toEqual(before)
+      expect(after, `rows changed or locked by ${row.name}, ${field.name}, ${SEED_TEXT}`).toEqual(
+        afterVacuum(before, after),
+      )
     }
     if (isLong) await expectNoRowChanged(`${viewers.map(({ name }) => name).join(', or ')}, ${field.name}`)
   }
