@@ -1,9 +1,9 @@
-// An overloaded server refuses operations over every transport before they start, and stores nothing of them.
+// An overloaded server refuses operations before they start, stores nothing of them, and serves its open connections
+// afterwards.
 
-import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { MIN_LIMIT } from '../../../src/server/admission.ts'
 import { backends } from '../../support/backend.ts'
+import { overload, OVERLOAD, OVERLOADING } from '../../support/overload.ts'
 import { useServer } from '../../support/server.ts'
 
 const CREATE = 'mutation { createConversation(input: {}) { ... on CreateConversationPayload { conversation { id } } } }'
@@ -12,42 +12,15 @@ const APPEND =
 const EVENTS = 'subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 0) { __typename } }'
 const COUNT = 'query ($id: ID!) { conversation(id: $id) { turns(first: 10) { edges { node { seq } } } } }'
 const WAIT = { interval: 100 }
-const BUSY = { 'x-tenant': 'busy' }
+const BUSY = { 'x-tenant': OVERLOADING }
 
 describe.each(backends)('an overloaded server, on $name:', (backend) => {
-  const server = useServer(backend, { MAX_QUEUE_MS: '50', MIN_BODY_BYTES_PER_SECOND: '0' })
-  const held: Socket[] = []
-  let stop = () => {}
-  afterEach(async () => {
-    stop()
-    await untilStatus(200)
-  })
-
-  /** Lets an append wait until `stop`, and fills the limit with requests of the tenant whose bodies never arrive. */
-  function overload(): void {
-    const { appends } = server.deps.delays
-    const entered = appends.enter()
-    const { hostname, port } = new URL(server.url)
-    const head = 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
-    // More than the limit, because some are refused.
-    for (let i = 0; i < 2 * MIN_LIMIT; i++) {
-      const socket = connect(Number(port), hostname)
-      socket.on('error', () => {})
-      socket.write(`${head}Content-Length: 10\r\nx-tenant: busy\r\n\r\n`)
-      held.push(socket)
-    }
-    stop = () => {
-      appends.leave(entered)
-      for (const socket of held.splice(0)) socket.destroy()
-      stop = () => {}
-    }
-  }
-  const untilStatus = (status: number) =>
-    vi.waitFor(async () => expect((await server.post({ query: '{ __typename }' }, BUSY)).status).toBe(status), WAIT)
+  const server = useServer(backend, OVERLOAD)
+  let stop = async () => {}
+  afterEach(() => stop())
 
   test('answers 503 with Retry-After, keeps the connection, reports the load, and stores nothing', async () => {
-    overload()
-    await untilStatus(503)
+    stop = await overload(server)
     // Another tenant is below its share.
     const { body } = await server.post({ query: CREATE }, { 'x-tenant': 'quiet' })
     const { id } = body.data.createConversation.conversation
@@ -67,31 +40,9 @@ describe.each(backends)('an overloaded server, on $name:', (backend) => {
     const ready = await fetch(`${server.url}/ready`)
     expect(ready.status).toBe(200)
     expect(await ready.json()).toMatchObject({ status: 'ready', load: 'overloaded' })
-    stop()
-    await untilStatus(200)
+    await stop()
     const read = await server.post({ query: COUNT, variables: { id } }, { 'x-tenant': 'quiet' })
     expect(read.body.data.conversation.turns.edges).toEqual([])
-  })
-
-  test('refuses an event stream with 503 before it starts', async () => {
-    overload()
-    await untilStatus(503)
-    const url = new URL('/graphql', server.url)
-    url.searchParams.set('query', EVENTS)
-    url.searchParams.set('variables', JSON.stringify({ id: 'none' }))
-    const refused = await fetch(url, { headers: { accept: 'text/event-stream', ...BUSY } })
-    expect(refused.status).toBe(503)
-    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVER_BUSY' } }] })
-  })
-
-  test('closes a new WebSocket with 1013', async () => {
-    overload()
-    await untilStatus(503)
-    const client = server.client(BUSY)
-    const closed = new Promise((resolve) => client.on('closed', resolve))
-    const events = client.iterate({ query: '{ __typename }' })
-    await expect(events.next()).rejects.toMatchObject({ code: 1013 })
-    expect(await closed).toMatchObject({ code: 1013 })
   })
 
   test('refuses an operation on an open WebSocket with an error, and serves the socket afterwards', async () => {
@@ -106,12 +57,12 @@ describe.each(backends)('an overloaded server, on $name:', (backend) => {
       data: { conversationEvents: { __typename: expect.any(String) } },
     })
 
-    overload()
+    stop = await overload(server)
     await vi.waitFor(
       () => expect(query()).rejects.toMatchObject([{ extensions: { code: 'SERVER_BUSY', retryAfterSeconds: 1 } }]),
       WAIT,
     )
-    stop()
+    await stop()
     await vi.waitFor(async () => expect(await query()).toMatchObject({ data: { __typename: 'Query' } }), WAIT)
   })
 })

@@ -2,38 +2,14 @@
 // POST and GET with JSON, POST with the media type of GraphQL over HTTP, Server-Sent Events, and WebSocket.
 
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { DatabaseUnavailable, LimitReached, Unavailable } from '../../../src/errors.ts'
+import { DatabaseUnavailable, Unavailable } from '../../../src/errors.ts'
 import { backends, embedded } from '../../support/backend.ts'
 import { useServer } from '../../support/server.ts'
-
-type Transport = 'json' | 'graphql' | 'get' | 'events' | 'socket'
-type Sent = {
-  query: string
-  variables?: Record<string, unknown>
-  operationName?: string
-  headers?: Record<string, string>
-  /** The body to send instead of the operation. */
-  raw?: string
-  connectionParams?: object
-}
-/**
- * `how`: the status of a response, or 'event' for an event in a stream with status 200; over a WebSocket also the type
- * of the message, or the code with which the socket was closed.
- */
-type Answer = { how: number | string; code?: string; message: string; type?: string }
-
-const ACCEPT = {
-  json: 'application/json',
-  graphql: 'application/graphql-response+json',
-  get: 'application/json',
-  events: 'text/event-stream',
-}
+import { ACCEPT, sendOver, type Sent, type Transport } from '../../support/transports.ts'
 
 const PAGE = 'query ($first: Int) { conversations(first: $first) { edges { cursor } } }'
-const COSTLY = `{ conversations(first: 200) { edges { node { turns(first: 200) { edges { node { conversation { turns(first: 200) { edges { cursor } } } } } } } } } }`
 const FOLLOW = 'subscription ($id: ID!) { conversationEvents(conversationId: $id) { seq } }'
 const UNKNOWN = 'conv_01M7Y5XZZZZZZZZZZZZZZZZZZZ'
 const viewer = '{ viewer { actor } }'
@@ -44,73 +20,7 @@ describe.each(backends)('a failure on $name', (backend) => {
   beforeAll(() => void vi.spyOn(server.deps.log, 'warn').mockImplementation(warn))
   afterAll(() => void vi.restoreAllMocks())
 
-  const answerOf = (how: number | string, body: string): Omit<Answer, 'type'> => {
-    const [{ message, extensions }] = JSON.parse(body).errors
-    expect(extensions).not.toHaveProperty('http')
-    return { how, code: extensions?.code, message }
-  }
-
-  async function overHttp(transport: Exclude<Transport, 'socket'>, sent: Sent): Promise<Answer> {
-    const { query, variables, operationName, headers = { 'x-actor': 'ada' } } = sent
-    const body = transport === 'get' ? '' : (sent.raw ?? JSON.stringify({ query, variables, operationName }))
-    const search = new URLSearchParams({
-      query,
-      ...(variables && { variables: JSON.stringify(variables) }),
-      ...(operationName && { operationName }),
-    })
-    const response = await new Promise<{ status: number; type: string; text: string }>((resolve, reject) => {
-      const request = httpRequest(
-        transport === 'get' ? `${server.url}/graphql?${search}` : `${server.url}/graphql`,
-        {
-          method: transport === 'get' ? 'GET' : 'POST',
-          headers: {
-            accept: ACCEPT[transport],
-            ...(transport !== 'get' && {
-              'content-type': 'application/json',
-              'content-length': Buffer.byteLength(body),
-            }),
-            ...headers,
-          },
-        },
-        async (answer) => {
-          let text = ''
-          for await (const part of answer.setEncoding('utf8')) text += part
-          resolve({ status: answer.statusCode!, type: answer.headers['content-type']!, text })
-        },
-      )
-      request.on('error', reject).end(body)
-    })
-    const { status, type, text } = response
-    if (!type?.startsWith('text/event-stream')) return { ...answerOf(status, text), type }
-    expect(status).toBe(200)
-    expect(text).toContain('event: complete\n')
-    return { ...answerOf('event', /^data: (\{.*)$/m.exec(text)![1]!), type }
-  }
-
-  async function overSocket({ query, variables, operationName, headers, connectionParams }: Sent): Promise<Answer> {
-    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers })
-    return new Promise((resolve) => {
-      socket.once('unexpected-response', async (_, response) => {
-        let text = ''
-        for await (const part of response.setEncoding('utf8')) text += part
-        resolve({ ...answerOf(response.statusCode!, text), type: response.headers['content-type'] })
-      })
-      socket.once('close', (code, reason) => resolve({ how: code, message: String(reason) }))
-      socket.once('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload: connectionParams })))
-      socket.on('message', (data) => {
-        const { type, payload } = JSON.parse(String(data))
-        if (type === 'connection_ack') {
-          socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query, variables, operationName } }))
-        } else if (type !== 'complete') {
-          resolve(answerOf(type, JSON.stringify(type === 'error' ? { errors: payload } : payload)))
-          socket.terminate()
-        }
-      })
-    })
-  }
-
-  const send = (transport: Transport, sent: Sent) =>
-    transport === 'socket' ? overSocket(sent) : overHttp(transport, sent)
+  const send = (transport: Transport, sent: Sent) => sendOver(server.url, transport, sent)
 
   /** For each failure: the request, the code, a part of the text, and `how` for each transport. */
   const FAILURES: [string, Sent, string, RegExp, Partial<Record<Transport, number | string>>][] = [
@@ -178,13 +88,6 @@ describe.each(backends)('a failure on $name', (backend) => {
       { json: 406, graphql: 406, get: 406 },
     ],
     [
-      'an operation that is too costly',
-      { query: COSTLY },
-      'QUERY_TOO_COSTLY',
-      /at most 100000 are allowed. Request less data/,
-      { json: 400, graphql: 400, get: 400, events: 400, socket: 'next' },
-    ],
-    [
       'an unknown actor of a query',
       { query: '{ viewer(as: "nobody") { actor } }' },
       'UNKNOWN_ACTOR',
@@ -228,13 +131,6 @@ describe.each(backends)('a failure on $name', (backend) => {
       'INVALID_INPUT',
       /^as: must not be empty/,
       { json: 400, graphql: 400, get: 400, events: 'event', socket: 'next' },
-    ],
-    [
-      'a document with too many levels',
-      { query: `{ viewer ${'{ a '.repeat(200)}${'}'.repeat(200)} }` },
-      'QUERY_TOO_COSTLY',
-      /are allowed. Request less data/,
-      { json: 400, graphql: 400, get: 400, events: 400, socket: 'error' },
     ],
     [
       'a name in Latin-1',
@@ -335,22 +231,6 @@ describe.each(backends)('a failure on $name', (backend) => {
     expect(error).not.toHaveBeenCalled()
   })
 
-  test.each(['events', 'socket'] as const)(
-    'of too many subscriptions, over %s, has the code LIMIT_REACHED',
-    async (transport) => {
-      const enter = vi.spyOn(server.deps.feeds, 'enter').mockImplementation(() => {
-        throw new LimitReached('You have 1000 subscriptions: end one.', 1_000)
-      })
-      const tenant = server.tenant()
-      const id = await tenant.newConversation('ada')
-      const headers = { 'x-tenant': tenant.name }
-      const sent = { query: FOLLOW, variables: { id }, headers, connectionParams: headers }
-      const answer = await send(transport, sent)
-      enter.mockRestore()
-      expect(answer).toMatchObject({ how: transport === 'events' ? 429 : 'next', code: 'LIMIT_REACHED' })
-    },
-  )
-
   test('of Redis has the code UNAVAILABLE, and is not logged for each request', async () => {
     const error = vi.spyOn(server.deps.log, 'error')
     const down = () => Promise.reject(new Unavailable('Redis cannot be reached. Try again later.'))
@@ -442,26 +322,6 @@ describe.each(backends)('a failure on $name', (backend) => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, [])
     const [code, reason] = await once(socket, 'close')
     expect([code, String(reason)]).toEqual([4406, 'Use the subprotocol graphql-transport-ws.'])
-  })
-})
-
-describe.each(backends)('a viewer without points left, on $name,', (backend) => {
-  const server = useServer(backend, {}, { settings: { rateLimitPoints: 1 } })
-
-  test.each([
-    ['application/json', 'application/json'],
-    ['text/event-stream', 'application/json'],
-    ['application/graphql-response+json', 'application/graphql-response+json'],
-  ])('is rejected with 429 and Retry-After if it accepts %s', async (accept, type) => {
-    const headers = { accept, 'content-type': 'application/json', 'x-tenant': server.tenant().name }
-    const ask = () =>
-      fetch(`${server.url}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query: viewer }) })
-    await (await ask()).text()
-    const response = await ask()
-    expect(response.status).toBe(429)
-    expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`)
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(JSON.parse(await response.text()).errors[0].extensions.code).toBe('RATE_LIMITED')
   })
 })
 
