@@ -4,6 +4,7 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isLong } from './support/long.ts'
 import { HANG_MS, PATIENCE_MS } from './support/patience.ts'
 
@@ -38,6 +39,18 @@ const reuseEmbedded: Plugin = {
   resolveId: (source, importer) => (source.endsWith('store/embedded.ts') && importer !== REUSED ? REUSED : null),
 }
 
+/**
+ * Starts the files with a process of their own first, which vitest runs as one group, and then the system tests: they
+ * take longest, and one that starts last would run alone.
+ */
+class SystemFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ project, moduleId }: TestSpecification) =>
+      project.name === 'own' ? 0 : moduleId.includes('/test/system/') ? 1 : 2
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b))
+  }
+}
+
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   // Uses the build of graphql that Node loads for packages in node_modules; with two builds, instanceof fails.
@@ -47,6 +60,7 @@ export default defineConfig({
     setupFiles: 'test/support/patient-wait.ts',
     expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
+    sequence: { sequencer: SystemFirst },
     // Runs more files at once than there are cores (two), because tests often wait for leases, polls and processes.
     // With LONG=1, they also wait for the services.
     maxWorkers: isLong ? 4 : 3,

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isLong } from '../support/long.ts'
+import { SHORT_LIVED } from '../support/short-lived.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -210,9 +211,13 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
     expect(await readFile(join(project, 'out/program.cjs'), 'utf8')).toContain('require("colloquy")')
     expect(await readFile(join(project, 'out/program.mjs'), 'utf8')).not.toContain('require("colloquy")')
     for (const extension of ['mjs', 'cjs']) {
-      const printed = await inProject(process.execPath, join(project, `out/program.${extension}`))
+      const printed = await inProject(process.execPath, ...SHORT_LIVED, join(project, `out/program.${extension}`))
       expect(JSON.parse(printed.trim().split('\n').at(-1)!)).toEqual(PRINTED)
-      const ofClient = await inProject(process.execPath, join(project, `out/client-program.${extension}`))
+      const ofClient = await inProject(
+        process.execPath,
+        ...SHORT_LIVED,
+        join(project, `out/client-program.${extension}`),
+      )
       expect(JSON.parse(ofClient.trim().split('\n').at(-1)!)).toEqual(CLIENT_PRINTED)
     }
   })
