@@ -26,19 +26,24 @@ const commands = include.flatMap(({ run }) => run.trim().split('\n'))
 
 describe('.github/workflows/ci.yml', () => {
   it('runs the steps of .ci/run, the full run in parts, and the build', () => {
-    const local = [...read('.ci/run').matchAll(/^(?:step|run_tests) .*?\b(npm .+)$/gm)].map(([, command]) => command!)
+    const withoutFolders = (command: string) => command.replace(/(test:long) -- .*/, '$1')
+    const local = [...read('.ci/run').matchAll(/^(?:step|run_tests) .*?\b(npm .+)$/gm)].map(([, command]) =>
+      withoutFolders(command!),
+    )
     expect(local.length).toBeGreaterThan(5)
-    const whole = commands.map((command) => command.replace(/^env .*(?=npm)/, '').replace(/(test:long) -- .*/, '$1'))
+    const whole = commands.map((command) => withoutFolders(command.replace(/^env .*(?=npm)/, '')))
     expect(new Set(['npm ci', ...whole])).toEqual(new Set([...local, 'npm run build']))
     expect(steps.flatMap(({ run }) => run ?? [])).toEqual(['npm ci', '${{ matrix.run }}'])
     expect(include.map((each) => each.part)).toEqual(part)
   })
 
-  it('runs each folder of tests in full once', () => {
-    const folders = commands.flatMap((command) => /test:long -- (.+)/.exec(command)?.[1]!.split(' ') ?? [])
+  it('runs each folder of tests in full once, like .ci/run', () => {
+    const foldersOf = (command: string) => /test:long -- ([^"]+)/.exec(command)?.[1]!.trim().split(' ') ?? []
+    const folders = commands.flatMap(foldersOf)
     const files = readdirSync(path('test'), { recursive: true, encoding: 'utf8' })
     const tests = files.filter((name) => name.endsWith('.test.ts')).map((name) => `test/${name.split('/')[0]}`)
     expect(folders.toSorted()).toEqual([...new Set(tests)].toSorted())
+    expect([...foldersOf(read('.ci/run')), 'test/unit'].toSorted()).toEqual(folders.toSorted())
   })
 
   it('runs on the oldest supported version of Node and on the version in the Dockerfile', () => {
