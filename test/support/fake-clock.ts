@@ -1,5 +1,6 @@
 // Clocks that tests advance.
 
+import { setImmediate } from 'node:timers/promises'
 import { createClock } from '@sinonjs/fake-timers'
 import { afterAll, beforeAll } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
@@ -20,10 +21,12 @@ export function fakeClock(): FakeClock {
 
 /** Interval at which a running clock takes over the time of the system, ms. */
 const STEP_MS = 5
+/** The largest step of a running clock that is moved ahead, ms. */
+const ADVANCE_MS = 100
 
 /**
  * Returns a clock for the server of a suite: it runs with the system's time, because a server needs its timers for every
- * request, and `advance` moves it ahead.
+ * request, and `advance` moves it ahead, in steps between which the server can send what its timers have started.
  */
 export function useRunningClock(): FakeClock {
   const clock = create()
@@ -37,5 +40,11 @@ export function useRunningClock(): FakeClock {
     }, STEP_MS)
   })
   afterAll(() => clearInterval(timer))
-  return Object.assign(clock as unknown as Clock, { advance: async (ms: number) => void clock.tick(ms) })
+  async function advance(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= ADVANCE_MS) {
+      clock.tick(Math.min(left, ADVANCE_MS))
+      await setImmediate()
+    }
+  }
+  return Object.assign(clock as unknown as Clock, { advance })
 }
