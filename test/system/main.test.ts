@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 async function run(env: Record<string, string>, until?: string, args: string[] = []) {
   const child = spawn(process.execPath, [...SHORT_LIVED, START, ...args], {
     cwd: root,
-    env: { PATH: process.env.PATH, PORT: '0', SHUTDOWN_SECONDS: '1', ...env },
+    env: { PATH: process.env.PATH, PORT: '0', SHUTDOWN_SECONDS: '60', ...env },
   })
   const output = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const) {
