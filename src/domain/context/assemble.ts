@@ -181,9 +181,12 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
   const isNewest = material.answered === null || material.answered.id === material.recent.at(-1)?.id
   const answered = isNewest ? null : await measureAnswered(tokens, material.perspective, material.answered!)
-  const answeredSize = answered?.whole.size ?? NOTHING
+  const ending = answered ? endingWith(answered, newest) : []
+  const required = sum([sizesOf(systemPrompt), newestSize, sizesOf(ending)])
+  checkRequired(request, needsOpening(newest) ? plus(required, opening) : required, all, answered !== null)
+  // A turn to answer among the newest turns is quoted if other turns follow it, which may be chosen below.
+  const answeredSize = answered ? sizesOf(ending.length > 0 ? ending : [answered.short]) : NOTHING
   const needed = sum([sizesOf(systemPrompt), newestSize, answeredSize])
-  checkRequired(request, needsOpening(newest) ? plus(needed, opening) : needed, all, answered !== null)
   // Space for the opening is reserved even if the first message does not need it. So the limits of other sections may
   // be negative; these sections are then empty.
   const instructions = chooseInstructions(kept, partOf(minus(all, plus(needed, opening)), INSTRUCTION_SHARE))

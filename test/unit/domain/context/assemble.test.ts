@@ -4,6 +4,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Context } from '../../../../src/domain/context/message.ts'
+import type { ContextTurn } from '../../../../src/domain/context/perspective.ts'
+import type { ContentPart } from '../../../../src/domain/turn/content.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../../src/errors.ts'
 import { casesOf } from '../../../support/long.ts'
 import { cases, contextOf, faults, type Case } from './cases.ts'
@@ -57,6 +59,40 @@ describe('the context of a random conversation', () => {
       { numRuns: 300 },
     )
     expect(tooSmall).toBeGreaterThan(50)
+  })
+
+  it('requires no quotation of a turn to answer that the newest turn includes as its tool call', async () => {
+    const turn = (position: number, actor: string, role: ContextTurn['role'], part: ContentPart): ContextTurn => ({
+      id: `turn_${position}`,
+      position,
+      actor,
+      role,
+      status: 'COMMITTED',
+      text: '',
+      tokenCount: 0,
+      parts: [part],
+    })
+    const call = turn(1, 'bot', 'ASSISTANT', { type: 'toolCall', callId: 'c', name: 'search', arguments: { q: 'x' } })
+    const result = turn(2, 'search', 'TOOL', {
+      type: 'toolResult',
+      callId: 'c',
+      name: 'search',
+      result: 'y',
+      callPosition: 1,
+      callTurnId: 'turn_1',
+    })
+    const [given] = fc.sample(cases, { seed: 1, numRuns: 1 }) as [Case]
+    const perspective = { as: null, needsNames: false, names: new Map() }
+    const none = { perspective, systemPrompt: null, profiles: [], facts: [], summaries: [], kept: [], isWhole: false }
+    const material = { ...given.material, ...none, recent: [call, result], answered: call }
+    const request = { ...given.request, maxMessages: null, maxChars: null, tokenBudget: 1, k: null }
+    const error = await contextOf({ material, request })
+    if (!(error instanceof BudgetTooSmall)) throw new Error('The budget suffices.')
+    const context = await contextOf({ material, request: { ...request, tokenBudget: error.required } })
+    expect(context).toMatchObject({
+      tokenCount: error.required,
+      messages: [{ sourceIds: ['turn_1'] }, { sourceIds: ['turn_2'] }],
+    })
   })
 
   const whole = cases.filter(({ material }) => material.isWhole)
