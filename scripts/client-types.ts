@@ -161,7 +161,8 @@ export function printClientTypes(schema: GraphQLSchema): string {
       const name = each.name.value
       if (name === '__typename') return [`${indent}__typename: '${type.name}'\n`]
       const field = type.getFields()[name]!
-      return [`${doc(field.description, indent)}${indent}${name}: ${output(field.type, each.selectionSet)}\n`]
+      const key = each.alias?.value ?? name
+      return [`${doc(field.description, indent)}${indent}${key}: ${output(field.type, each.selectionSet)}\n`]
     })
   }
 
@@ -175,16 +176,20 @@ export function printClientTypes(schema: GraphQLSchema): string {
       .join('; ')} }`
   }
 
+  /** Returns the name of the type for the objects of that type among those that an abstract fragment selects. */
+  const memberName = (fragment: string, object: string) => (fragments.has(object) ? `${fragment}${object}` : object)
+
   function fragmentType({ name, typeCondition, selectionSet }: FragmentDefinitionNode): string {
     const type = schema.getType(typeCondition.name.value)!
     const objects = isAbstractType(type) ? schema.getPossibleTypes(type) : [type as GraphQLObjectType]
     const sorted = [...objects].sort((a, b) => a.name.localeCompare(b.name))
     const printed = sorted.map((object) => {
       const fields = fieldsOf(object, selectionSet, '  ').join('')
-      return `${doc(object.description)}export type ${isAbstractType(type) ? object.name : name.value} = {\n${fields}}\n`
+      const typeName = isAbstractType(type) ? memberName(name.value, object.name) : name.value
+      return `${doc(object.description)}export type ${typeName} = {\n${fields}}\n`
     })
     if (!isAbstractType(type)) return printed.join('\n')
-    const union = `export type ${name.value} =\n${sorted.map((each) => `  | ${each.name}\n`).join('')}`
+    const union = `export type ${name.value} =\n${sorted.map((each) => `  | ${memberName(name.value, each.name)}\n`).join('')}`
     return `${printed.join('\n')}\n${doc(type.description)}${union}`
   }
 

@@ -1,109 +1,24 @@
 // The GraphQL documents that the client sends. scripts/client-types.ts generates the types of their fragments
-// (generated.ts) from these documents and the schema.
+// (generated.ts) from these documents and the schema. The server's faces execute the same documents (src/faces/verbs.ts).
 
-const PARTS = `
-fragment Part on ContentPart {
-  __typename
-  ... on TextPart { text }
-  ... on ReasoningPart { reasoning signature }
-  ... on ToolCallPart { callId name arguments }
-  ... on ToolResultPart { callId callTurnId name result }
-  ... on FilePart { url mediaType fileName }
-  ... on DataPart { data }
-}`
+import { FRAGMENTS, SHARED_FRAGMENTS, withFragments } from './fragments.ts'
 
-/** Turn fields that are equal for all viewers. The server renders an event with only such fields once for all. */
-const SHARED_TURN = `
-  id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata
-  createdAt pinned isEdited abortReason tokenUsage { prompt completion } citations { documentId documentName chunk score }`
-
-const TURN = `
-fragment Turn on Turn {${SHARED_TURN} replyTo { id }
-}${PARTS}`
-
-const TURN_WITHOUT_REPLY = `
-fragment Turn on Turn {${SHARED_TURN}
-}${PARTS}`
-
-const PARTICIPANT = `
-fragment Participant on Participant {
-  id actor displayName kind respond presence administrator historyVisibility lastReadSeq metadata joinedAt leftAt
-}`
-
-const CONVERSATION = `
-fragment Conversation on Conversation {
-  id key title owner agentName visibility lastSeq createdAt updatedAt
-}`
-
-const RUN = `
-fragment Run on Run {
-  id actor startedBy state provider model createdAt endedAt error { code message } tokenUsage { prompt completion }
-}`
-
-const APPROVAL = `
-fragment Approval on Approval {
-  id callId toolName state requestedAt expiresAt decidedBy decidedAt
-}`
-
-const EVENT = `
-fragment ConversationEvent on ConversationEvent {
-  __typename seq at conversationId
-  ... on TurnAppended { turn { ...Turn } }
-  ... on TurnOpened { turn { ...Turn } }
-  ... on TurnDelta { turnId start end text }
-  ... on TurnCommitted { turn { ...Turn } }
-  ... on TurnAborted { turn { ...Turn } }
-  ... on TurnSuperseded { turn { id seq position } by { ...Turn } }
-  ... on TurnUpdated { turn { ...Turn } }
-  ... on TurnErased { turn { ...Turn } }
-  ... on ParticipantJoined { participant { ...Participant } }
-  ... on ParticipantLeft { participant { ...Participant } }
-  ... on ParticipantUpdated { participant { ...Participant } }
-  ... on ParticipantRead { participant { ...Participant } }
-  ... on PresenceChanged { participant { ...Participant } state }
-  ... on ConversationUpdated { conversation { ...Conversation } }
-  ... on TurnClaimed { turn { id seq position } participant { ...Participant } }
-  ... on ClaimReleased { turn { id seq position } participant { ...Participant } }
-  ... on WakeUpsStopped { turn { id seq position } limit }
-  ... on RunStarted { run { ...Run } }
-  ... on RunChanged { run { ...Run } }
-  ... on ApprovalRequested { approval { ...Approval } }
-  ... on ApprovalResolved { approval { ...Approval } }
-  ... on Gap { resumeAfterSeq }
-}${RUN}${APPROVAL}`
-
-const INBOX = `
-fragment ListedConversation on Conversation {
-  ...Conversation
-  viewerUnreadCount
-  viewerParticipant { actor respond }
-  lastTurn { id seq position actor role status text createdAt }
-}
-fragment InboxEvent on InboxEvent {
-  reason at conversationId unreadCount
-  conversation { ...ListedConversation }
-  turn { ...Turn }
-}`
-
-/** The errors that a mutation returns as members of its result's union. */
-const ERRORS = `
-  ... on UserError {
-    __typename code message
-    ... on InvalidInput { issues { path message } }
-    ... on StreamClosed { status }
-  }`
-
-const eventsOf = (turn: string) => `subscription Follow(
+/* @__NO_SIDE_EFFECTS__ */
+const eventsOf = (fragments: typeof FRAGMENTS) =>
+  withFragments(
+    `subscription Follow(
   $conversationId: ID, $conversationKey: String, $as: String, $afterSeq: Int, $types: [ConversationEventType!]
 ) {
   conversationEvents(
     conversationId: $conversationId, conversationKey: $conversationKey, as: $as, afterSeq: $afterSeq, types: $types
   ) { ...ConversationEvent }
-}${EVENT}${turn}${PARTICIPANT}${CONVERSATION}`
+}`,
+    fragments,
+  )
 
-export const FOLLOW = eventsOf(TURN)
+export const FOLLOW = eventsOf(FRAGMENTS)
 /** FOLLOW without the fields that differ by viewer. The server renders each event once for all viewers. */
-export const FOLLOW_SHARED = eventsOf(TURN_WITHOUT_REPLY)
+export const FOLLOW_SHARED = eventsOf(SHARED_FRAGMENTS)
 
 export const READ_VIEWER = `query Viewer($as: String) { viewer(as: $as) { actor } }`
 
@@ -111,55 +26,174 @@ export const READ_HEAD = `query Head($id: ID, $key: String, $as: String) {
   conversation(id: $id, key: $key, as: $as) { id lastSeq }
 }`
 
-export const READ_TRANSCRIPT = `query Transcript($id: ID, $key: String, $as: String, $limit: Int!) {
+export const READ_TRANSCRIPT = withFragments(`query Transcript($id: ID, $key: String, $as: String, $limit: Int!) {
   conversation(id: $id, key: $key, as: $as) {
     ...Conversation
     viewerParticipant { actor }
     participants(first: 200) { nodes { ...Participant } }
     history(limit: $limit) { ... on Turn { ...Turn } }
   }
-}${TURN}${PARTICIPANT}${CONVERSATION}`
+}`)
 
-export const READ_OLDER = `query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: Int!) {
+export const READ_OLDER = withFragments(`query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: Int!) {
   conversation(id: $id, key: $key, as: $as) {
     history(limit: $limit, beforePosition: $before) { ... on Turn { ...Turn } }
   }
-}${TURN}`
+}`)
 
-export const LIST_CONVERSATIONS = `query Conversations($as: String, $actor: String!, $first: Int!) {
+export const LIST_CONVERSATIONS = withFragments(`query Conversations($as: String, $actor: String!, $first: Int!) {
   conversations(as: $as, first: $first, filter: { participant: $actor }, orderBy: UPDATED_AT) {
     nodes { ...ListedConversation }
   }
-}${INBOX.slice(0, INBOX.indexOf('fragment InboxEvent'))}${CONVERSATION}`
+}`)
 
-export const FOLLOW_INBOX = `subscription Inbox($as: String) {
-  inbox(as: $as) { ...InboxEvent }
-}${INBOX}${CONVERSATION}${TURN}`
+export const FOLLOW_INBOX = withFragments(`subscription Inbox($as: String, $reasons: [InboxReason!]) {
+  inbox(as: $as, reasons: $reasons) { ...InboxEvent }
+}`)
 
-/** Returns a mutation document with the single variable `input`. */
-const mutation = (field: string, payload: string, fragments = '') => {
+/**
+ * Returns the document of a field with the argument `input` whose result is a union of its payload and errors. The
+ * document's only variable is `input`.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+function operation(kind: 'query' | 'mutation', field: string, selection: string, payload?: string): string {
   const name = field[0]!.toUpperCase() + field.slice(1)
-  return `mutation ${name}($input: ${name}Input!) {
+  return withFragments(`${kind} ${name}($input: ${name}Input!) {
   ${field}(input: $input) {
-  ... on ${name}Payload { ${payload} }${ERRORS}
+    ... on ${payload ?? `${name}Payload`} { ${selection} }
+    ...UserError
   }
-}${fragments}`
+}`)
+}
+/* @__NO_SIDE_EFFECTS__ */
+const mutation = (field: string, selection: string) => operation('mutation', field, selection)
+
+// Conversations
+export const CREATE_CONVERSATION = mutation('createConversation', 'created conversation { ...Conversation }')
+export const READ_CONVERSATION = withFragments(`query ReadConversation(
+  $conversationId: ID, $conversationKey: String, $as: String
+) {
+  conversation(id: $conversationId, key: $conversationKey, as: $as) {
+    ...Conversation
+    turnCount tokenCount viewerUnreadCount
+  }
+}`)
+export const FIND_CONVERSATIONS = withFragments(`query FindConversations(
+  $filter: ConversationFilter, $orderBy: ConversationOrder, $first: Int, $after: String, $last: Int, $before: String
+  $as: String
+) {
+  conversations(
+    filter: $filter, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before, as: $as
+  ) {
+    nodes { ...ListedConversation }
+    pageInfo { ...PageInfo }
+  }
+}`)
+export const UPDATE_CONVERSATION = mutation('updateConversation', 'conversation { ...Conversation }')
+export const DELETE_CONVERSATION = mutation('deleteConversation', 'deletedConversationId receipt { ...ErasureReceipt }')
+
+/** Returns the document of a paged list of a conversation. `variables` and `args` are added to those of the page. */
+/* @__NO_SIDE_EFFECTS__ */
+function listOf(name: string, field: string, fragment: string, variables = '', args = ''): string {
+  return withFragments(`query ${name}(
+  $conversationId: ID, $conversationKey: String, $first: Int, $after: String, $last: Int, $before: String, $as: String
+  ${variables}
+) {
+  conversation(id: $conversationId, key: $conversationKey, as: $as) {
+    ${field}(first: $first, after: $after, last: $last, before: $before ${args}) {
+      nodes { ...${fragment} }
+      pageInfo { ...PageInfo }
+    }
+  }
+}`)
 }
 
-export const CREATE_CONVERSATION = mutation(
-  'createConversation',
-  'created conversation { ...Conversation }',
-  CONVERSATION,
+// Participants
+export const LIST_PARTICIPANTS = listOf('Participants', 'participants', 'Participant')
+export const ADD_PARTICIPANT = mutation('addParticipant', 'participant { ...Participant }')
+export const UPDATE_PARTICIPANT = mutation('updateParticipant', 'participant { ...Participant }')
+export const REMOVE_PARTICIPANT = mutation('removeParticipant', 'participant { ...Participant }')
+export const MARK_READ = mutation('markRead', 'participant { ...Participant }')
+export const SET_PRESENCE = mutation('setPresence', 'participant { ...Participant }')
+
+// Turns
+export const LIST_TURNS = listOf(
+  'Turns',
+  'turns',
+  'Turn',
+  '$filter: TurnFilter, $includeSuperseded: Boolean',
+  'filter: $filter, includeSuperseded: $includeSuperseded',
 )
-export const APPEND_TURN = mutation('appendTurn', 'turn { ...Turn }', TURN)
-export const SUPERSEDE_TURN = mutation('supersedeTurn', 'turn { ...Turn }', TURN)
-export const OPEN_TURN = mutation('openTurn', 'turn { ...Turn }', TURN)
+export const APPEND_TURN = mutation('appendTurn', 'turn { ...Turn } deduplicated lastSeq')
+export const APPEND_TURNS = mutation('appendTurns', 'turns { ...Turn } deduplicatedIds lastSeq')
+export const SUPERSEDE_TURN = mutation('supersedeTurn', 'turn { ...Turn }')
+export const ERASE_TURN = mutation('eraseTurn', 'turn { ...Turn } receipt { ...ErasureReceipt }')
+export const PIN_TURN = mutation('pinTurn', 'turn { ...Turn }')
+export const UNPIN_TURN = mutation('unpinTurn', 'turn { ...Turn }')
+export const OPEN_TURN = mutation('openTurn', 'turn { ...Turn }')
 export const APPEND_DELTA = mutation('appendDelta', 'end')
-export const COMMIT_TURN = mutation('commitTurn', 'turn { ...Turn }', TURN)
-export const ABORT_TURN = mutation('abortTurn', 'turn { id status }')
+export const COMMIT_TURN = mutation('commitTurn', 'turn { ...Turn }')
+export const ABORT_TURN = mutation('abortTurn', 'turn { ...Turn }')
 export const CLAIM_TURN = mutation('claimTurn', 'claim { expiresAt }')
 export const RENEW_CLAIM = mutation('renewClaim', 'claim { expiresAt }')
 export const RELEASE_CLAIM = mutation('releaseClaim', 'claim { expiresAt }')
-export const UPDATE_PARTICIPANT = mutation('updateParticipant', 'participant { id }')
-export const MARK_READ = mutation('markRead', 'participant { ...Participant }', PARTICIPANT)
-export const SET_PRESENCE = mutation('setPresence', 'participant { ...Participant }', PARTICIPANT)
+
+// Recall and context
+export const RECALL = operation(
+  'query',
+  'recall',
+  'hits { ...RecallHit } pageInfo { ...PageInfo } plan { vectorSearch candidates }',
+  'Recall',
+)
+const SIZES = 'tokenCount tokenBudget truncated stablePrefixTokens'
+export const BUILD_CONTEXT = operation(
+  'query',
+  'buildContext',
+  `messages { ...ContextMessage } items { ...ContextItem } ${SIZES}`,
+  'Context',
+)
+/** BUILD_CONTEXT with the messages in the format of a provider's API. */
+export const RENDER_CONTEXT = withFragments(`query RenderContext($input: BuildContextInput!, $format: MessageFormat) {
+  buildContext(input: $input) {
+    ... on Context { messages: rendered(format: $format) items { ...ContextItem } ${SIZES} }
+    ...UserError
+  }
+}`)
+
+// Summaries, facts and profiles
+export const LIST_SUMMARIES = listOf('Summaries', 'summaries', 'Summary')
+export const SUMMARIZE = mutation('summarize', 'summary { ...Summary }')
+export const COMPACT = mutation('compact', 'summaries { ...Summary } turnsCovered tokensBefore tokensAfter')
+export const LIST_FACTS = withFragments(`query Facts(
+  $filter: FactFilter, $first: Int, $after: String, $last: Int, $before: String, $as: String
+) {
+  facts(filter: $filter, first: $first, after: $after, last: $last, before: $before, as: $as) {
+    nodes { ...Fact }
+    pageInfo { ...PageInfo }
+  }
+}`)
+export const RECORD_FACTS = mutation('recordFacts', 'facts { ...Fact } exactDuplicatesSkipped')
+export const EXTRACT_FACTS = mutation('extractFacts', 'facts { ...Fact } exactDuplicatesSkipped hasMore')
+export const RETRACT_FACT = mutation('retractFact', 'fact { ...Fact }')
+export const READ_PROFILE = withFragments(`query Profile($userId: String!, $as: String) {
+  userProfile(userId: $userId, as: $as) { ...UserProfile }
+}`)
+export const REFRESH_PROFILE = mutation('refreshUserProfile', 'userProfile { ...UserProfile }')
+
+// Runs and approvals
+export const RUN_TURN = mutation('runTurn', 'run { ...Run } turns { ...Turn }')
+export const READ_RUN = withFragments(`query ReadRun($runId: ID!, $as: String) {
+  run(id: $runId, as: $as) { ...Run replies { ...Turn } }
+}`)
+export const CANCEL_RUN = mutation('cancelRun', 'run { ...Run }')
+export const LIST_APPROVALS = withFragments(`query Approvals(
+  $conversationId: ID, $state: ApprovalState, $first: Int, $after: String, $last: Int, $before: String, $as: String
+) {
+  approvals(
+    conversationId: $conversationId, state: $state, first: $first, after: $after, last: $last, before: $before, as: $as
+  ) {
+    nodes { ...Approval arguments reason callHash turn { id } }
+    pageInfo { ...PageInfo }
+  }
+}`)
+export const RESOLVE_APPROVAL = mutation('resolveApproval', 'approval { ...Approval } changed')
