@@ -1,10 +1,11 @@
-// `npm run check:clients`: checks widely used GraphQL clients and tools with this checkout. Lints the schema, generates
-// and compiles typed programs, runs them on a server, and kills servers while clients are subscribed. Prints a table of
-// all checks. The npm script installs clients/javascript first. With TEST_DATABASE_URL, also kills servers on Postgres.
+// `npm run check:clients`: checks widely used clients and tools of GraphQL and OpenAPI with this checkout. Lints the
+// schema, generates and compiles typed programs, runs them on a server, and kills servers while clients are subscribed.
+// Prints a table of all checks. The npm script installs clients/javascript first. With TEST_DATABASE_URL, also kills
+// servers on Postgres.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createServerProcess, type Server } from '../test/system/processes.ts'
@@ -46,9 +47,19 @@ async function runTool(part: string, check: string, name: string, args: string[]
   report(part, check, passed)
 }
 
-async function checkSchema(): Promise<void> {
+/** Validates the OpenAPI document of the server, and makes types from it. */
+async function checkOpenApi({ url }: Server): Promise<void> {
+  const response = await fetch(`http://${url}/api/v1/openapi.json`)
+  await writeFile(`${directory}generated/openapi.json`, await response.text())
+  await runTool('OpenAPI', 'the document is valid', 'validate-api', ['generated/openapi.json'])
+  const output = ['--output', 'generated/openapi.ts']
+  await runTool('openapi-typescript', 'writes the types', 'openapi-typescript', ['generated/openapi.json', ...output])
+}
+
+async function checkSchema(server: Server): Promise<void> {
   await rm(`${directory}generated`, { recursive: true, force: true })
   await mkdir(`${directory}generated/relay`, { recursive: true }) // relay-compiler requires it
+  await checkOpenApi(server)
   await runTool('gql.tada', 'writes the types of the schema', 'gql.tada', [
     'generate-output',
     '-c',
@@ -70,7 +81,12 @@ async function checkSchema(): Promise<void> {
   )
 }
 
-const PROGRAMS = { 'Apollo Client': 'apollo/program.ts', urql: 'urql/program.ts', Relay: 'generated/relay-program.ts' }
+const PROGRAMS = {
+  'Apollo Client': 'apollo/program.ts',
+  urql: 'urql/program.ts',
+  Relay: 'generated/relay-program.ts',
+  'openapi-fetch': 'rest/program.ts',
+}
 
 /** Runs the typed programs. A program fails if it exits with an error, or prints a line that is not a passed check. */
 async function checkPrograms({ url }: Server): Promise<void> {
@@ -86,7 +102,8 @@ async function checkPrograms({ url }: Server): Promise<void> {
 
 const dataDir = await newDataDir()
 const server = await createServerProcess({ dataDir })
-await Promise.all([checkSchema(), server.start()])
+await server.start()
+await checkSchema(server)
 // A program cannot be loaded if its artifacts were not compiled.
 const isCompiled = results.every(({ passed }) => passed)
 if (isCompiled) await checkPrograms(server)

@@ -6,7 +6,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql'
 import type { Clock } from '../clock.ts'
 import { counters } from '../counters.ts'
-import type { ConversationEvent } from '../domain/event/event.ts'
 import type { Viewer } from '../domain/view.ts'
 import { stringify } from '../json-text.ts'
 import type { Identity } from './auth/authenticator.ts'
@@ -17,6 +16,7 @@ import { isIterable, isRefused, prepareOperation, type OperationServices, type P
 import { createOutbox, type Outbox } from './outbox.ts'
 import { parametersInBody, parametersInUrl } from './parameters.ts'
 import { refuse, type Refusal } from './refuse.ts'
+import { GRAPHQL_STREAM, type StreamFormat } from './stream-format.ts'
 import { searchOf } from './target.ts'
 
 /** Time between comments that keep proxies from closing an idle stream, ms. */
@@ -37,7 +37,6 @@ const COMMENT = ':\n\n'
 const LAST_EVENT = `event: complete\nid: ${COMPLETED}\ndata:\n\n`
 /** Time within which a client must read the error that ends its stream, ms. The connection is then closed. */
 const ENDING_MS = 1_000
-const WITHOUT_ID = Buffer.from('event: next\ndata: ')
 
 const MUTATION_BY_GET: Refusal = {
   status: 405,
@@ -60,38 +59,48 @@ export type EventStreams = {
     body: Buffer | null,
     onStart: () => void,
   ): Promise<boolean>
+  /** Prepares an operation whose results are sent in that format. */
+  prepare(identity: Identity, response: ServerResponse, asked: StreamParameters, format: StreamFormat): PreparedStream
   /** Ends all streams without the event `complete`, so that their clients connect again. */
   close(): void
 }
 
-/** The prefix that was computed last. It is cached, because an event is added to the streams of its readers in turn. */
-let newest = { id: 0, prefix: WITHOUT_ID }
-
-/** Returns the lines before the data of a conversation's event. Ephemeral events have no id. */
-function prefixOf(event: ConversationEvent): Buffer {
-  const id = event.type === 'Gap' ? event.resumeAfterSeq : event.seq
-  if (id === null) return WITHOUT_ID
-  if (newest.id !== id) newest = { id, prefix: Buffer.from(`event: next\nid: ${id}\ndata: `) }
-  return newest.prefix
-}
-
 const badRequest = (message: string): Refusal => ({ status: 400, code: 'BAD_REQUEST', message })
 
-/** Returns the parameters, and the seq after which an EventSource resumes, or null; or the refusal of the request. */
-function readRequest(
-  { url, headers }: IncomingMessage,
-  body: Buffer | null,
-): { params: Parameters; resumeAfter: number | null } | Refusal {
+/** The parameters of a stream's operation, and the seq after which an EventSource resumes, or null. */
+export type StreamParameters = { params: Parameters; resumeAfter: number | null }
+
+/** An operation of which nothing is sent before `send`. */
+export type PreparedStream = {
+  /** See PreparedOperation. */
+  kind: OperationTypeNode | null
+  /** Starts the operation. Unexpected errors are masked. */
+  run(): Promise<ExecutionResult | AsyncIterable<ExecutionResult>>
+  /** Starts the event stream, and sends the results. */
+  send(results: ExecutionResult | AsyncIterable<ExecutionResult>): void
+}
+
+/** Returns the seq in the header Last-Event-ID; null if it is absent; undefined if it is not an id of this server. */
+export function lastSeqOf({ 'last-event-id': lastId }: IncomingMessage['headers']): number | null | undefined {
+  if (!lastId) return null
+  return /^\d{1,10}$/.test(String(lastId)) ? Number(lastId) : undefined
+}
+
+export const WRONG_EVENT_ID = 'Last-Event-ID is not the id of an event of this server.'
+
+/** Whether the client has received a completed stream, so that it must be answered with 204. */
+export const isCompleted = ({ headers }: IncomingMessage): boolean => headers['last-event-id'] === COMPLETED
+
+/** Returns the parameters of the request, or its refusal. */
+function readRequest({ url, headers }: IncomingMessage, body: Buffer | null): StreamParameters | Refusal {
   if (body && !isJson(headers)) {
     const message = 'For an event stream, send the operation as application/json.'
     return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
   }
   const params = body ? parametersInBody(body) : parametersInUrl(searchOf(url))
   if (typeof params === 'string') return badRequest(params)
-  const lastId = headers['last-event-id']
-  if (!lastId) return { params, resumeAfter: null }
-  if (!/^\d{1,10}$/.test(String(lastId))) return badRequest('Last-Event-ID is not the id of an event of this server.')
-  return { params, resumeAfter: Number(lastId) }
+  const resumeAfter = lastSeqOf(headers)
+  return resumeAfter === undefined ? badRequest(WRONG_EVENT_ID) : { params, resumeAfter }
 }
 
 /** Refuses the event stream with the errors as JSON. */
@@ -119,15 +128,17 @@ function startStream(response: ServerResponse, clock: Clock): void {
 type Stream = {
   identity: Identity
   response: ServerResponse
+  format: StreamFormat
   outbox: Outbox
   isRefused: boolean
   /** Whether events may be added to the outbox. */
   readonly isLive: boolean
 }
 
-const createStream = (identity: Identity, response: ServerResponse): Stream => ({
+const createStream = (identity: Identity, response: ServerResponse, format: StreamFormat): Stream => ({
   identity,
   response,
+  format,
   outbox: createOutbox(response, EVENT_STREAM),
   isRefused: false,
   get isLive() {
@@ -135,9 +146,9 @@ const createStream = (identity: Identity, response: ServerResponse): Stream => (
   },
 })
 
-function send({ outbox }: Stream, result: ExecutionResult): void {
-  const bytes = Buffer.from(stringify(resultWithoutHttp(result)))
-  outbox.add(WITHOUT_ID, { bytes, ready: null, estimate: bytes.length })
+function send({ outbox, format }: Stream, result: ExecutionResult): void {
+  const bytes = Buffer.from(stringify(format.valueOf(resultWithoutHttp(result))))
+  outbox.add(format.withoutId, { bytes, ready: null, estimate: bytes.length })
 }
 
 /**
@@ -182,29 +193,76 @@ async function sendResults(
   if (!response.destroyed && !response.writableEnded) response.end(stream.isRefused ? undefined : LAST_EVENT)
 }
 
-export function createEventStreams(services: OperationServices): EventStreams {
+/** Starts streams, and ends those that are open when the server closes. */
+function createOpenStreams(clock: Clock) {
   const open = new Set<ServerResponse>()
   let isClosing = false
-  const { mask, deps } = services
-
   const interrupt = (response: ServerResponse) => response.end(() => response.req.socket.end())
+  return {
+    start(response: ServerResponse): void {
+      startStream(response, clock)
+      if (isClosing) return void interrupt(response)
+      open.add(response)
+      counters.eventStreams += 1
+      response.once('close', () => {
+        open.delete(response)
+        counters.eventStreams -= 1
+      })
+    },
+    close(): void {
+      isClosing = true
+      for (const response of open) interrupt(response)
+    },
+  }
+}
 
-  function start(response: ServerResponse): void {
-    startStream(response, deps.clock)
-    if (isClosing) return void interrupt(response)
-    open.add(response)
-    counters.eventStreams += 1
-    response.once('close', () => {
-      open.delete(response)
-      counters.eventStreams -= 1
-    })
+export function createEventStreams(services: OperationServices): EventStreams {
+  const { mask, deps } = services
+  const open = createOpenStreams(deps.clock)
+
+  function prepare(
+    identity: Identity,
+    response: ServerResponse,
+    { params, resumeAfter }: StreamParameters,
+    format: StreamFormat,
+  ): PreparedStream {
+    const stream = createStream(identity, response, format)
+    const onSubscribed = (actor: Viewer) => {
+      if (!response.destroyed) response.once('close', deps.connections.open(actor))
+    }
+    const { kind, run } = prepareOperation(
+      services,
+      {
+        viewer: identity.viewer,
+        onSubscribed,
+        response,
+        operation: stream,
+        isGone: () => response.destroyed,
+        outbox: stream.outbox,
+        format,
+        resumeAfter,
+      },
+      params,
+    )
+    return {
+      kind,
+      async run() {
+        const outcome = await run().catch((error: unknown) => [mask(error)])
+        return isRefused(outcome) ? { errors: outcome } : outcome
+      },
+      send(results) {
+        if (!response.destroyed) open.start(response)
+        void sendResults(stream, results, services)
+      },
+    }
   }
 
   return {
+    prepare,
     async answer(identity, request, response, body, onStart) {
       const isOnly = isStreamOnly(request.headers.accept)
       const asked = readRequest(request, body)
-      if (request.headers['last-event-id'] === COMPLETED) {
+      if (isCompleted(request)) {
         response.writeHead(204).end()
         return true
       }
@@ -212,47 +270,25 @@ export function createEventStreams(services: OperationServices): EventStreams {
         if (isOnly) refuse(response, asked)
         return isOnly
       }
-      const { params, resumeAfter } = asked
       // Clients such as urql accept event streams for every operation. Their queries are not parsed here.
-      if (!isOnly && !params.query.includes('subscription')) return false
-      const stream = createStream(identity, response)
-      const isGone = () => response.destroyed
-      const { viewer } = identity
-      const onSubscribed = (actor: Viewer) => {
-        if (!response.destroyed) response.once('close', deps.connections.open(actor))
-      }
-      const client = {
-        viewer,
-        onSubscribed,
-        response,
-        operation: stream,
-        isGone,
-        outbox: stream.outbox,
-        prefixOf,
-        resumeAfter,
-      }
-      const { kind, run } = prepareOperation(services, client, params)
-      if (kind !== OperationTypeNode.SUBSCRIPTION && !isOnly) return false
-      if (kind === OperationTypeNode.MUTATION && !body) {
+      if (!isOnly && !asked.params.query.includes('subscription')) return false
+      const stream = prepare(identity, response, asked, GRAPHQL_STREAM)
+      if (stream.kind !== OperationTypeNode.SUBSCRIPTION && !isOnly) return false
+      if (stream.kind === OperationTypeNode.MUTATION && !body) {
         refuse(response, MUTATION_BY_GET)
         return true
       }
-      const outcome = await run().catch((error: unknown) => [mask(error)])
-      const result = isRefused(outcome) ? { errors: outcome } : outcome
+      const result = await stream.run()
       const { errors = [], data }: ExecutionResult = isIterable(result) ? {} : result
       const tryLater = isIterable(result) ? null : tryLaterOf(result)
       const refusal = tryLater ?? (data === undefined && errors[0] ? refusalOfStream(errors[0]) : null)
       if (refusal) refuseWith(response, errors, refusal)
       else {
-        if (!response.destroyed) start(response)
+        stream.send(result)
         onStart()
-        void sendResults(stream, result, services)
       }
       return true
     },
-    close() {
-      isClosing = true
-      for (const response of open) interrupt(response)
-    },
+    close: open.close,
   }
 }

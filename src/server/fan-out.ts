@@ -99,9 +99,21 @@ function analyse(
   }
 }
 
+/** The form in which an event's result is sent. */
+export type PayloadFormat = {
+  /** Distinguishes the form from others. */
+  name: string
+  /** Returns the JSON value to send for a result. */
+  valueOf(result: ExecutionResult): unknown
+}
+
+/** Sends the whole result, as GraphQL clients expect it. */
+export const WHOLE_RESULT: PayloadFormat = { name: 'graphql', valueOf: (result) => result }
+
 /** Renders the events of one subscription. Subscriptions with equal keys render events equally. */
 export type Rendering = {
   key: string
+  format: PayloadFormat
   /** Whether readers with the same view class get the same bytes. */
   isShareable: boolean
   run(event: VisibleEvent, reader: Viewer): Promise<ExecutionResult> | ExecutionResult
@@ -109,17 +121,20 @@ export type Rendering = {
   mask(error: unknown): GraphQLError
 }
 
+/** `contextOf` creates the context value of one execution. */
+type RenderingOptions = Pick<Rendering, 'mask' | 'format'> & {
+  contextOf: (viewer: Viewer) => RequestContext
+  limits: OperationLimits
+}
+
 /**
  * Creates the rendering of one subscription.
  * @param args the subscription's arguments, executed for each event with the event as the root value
- * @param contextOf creates the context value of one execution
  */
 export function rendering(
   shared: SharedDocument,
   args: ExecutionArgs,
-  contextOf: (viewer: Viewer) => RequestContext,
-  mask: Rendering['mask'],
-  limits: OperationLimits,
+  { contextOf, mask, limits, format }: RenderingOptions,
 ): Rendering {
   const error = costError(args, limits)
   // Clients may send variables that the operation does not declare. They may contain anything, and have no effect.
@@ -129,7 +144,8 @@ export function rendering(
     .map((name) => [name, args.variableValues?.[name]])
   const masked = (result: ExecutionResult) => (result.errors ? { ...result, errors: result.errors.map(mask) } : result)
   return {
-    key: `${shared.key} ${JSON.stringify(variables)}`,
+    key: `${format.name} ${shared.key} ${JSON.stringify(variables)}`,
+    format,
     isShareable: shared.isShareable,
     run(event, reader) {
       if (error) return masked({ errors: [error] })
@@ -178,8 +194,13 @@ export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, 
 }
 
 /** Sets the payload to the bytes of the result, or of a masked error if there is no result. */
-function fill(payload: Payload, { mask }: Rendering, run: () => Promise<ExecutionResult> | ExecutionResult): void {
-  const bytesOf = (result: ExecutionResult) => void (payload.bytes = Buffer.from(JSON.stringify(result)))
+function fill(
+  payload: Payload,
+  { mask, format }: Rendering,
+  run: () => Promise<ExecutionResult> | ExecutionResult,
+): void {
+  const bytesOf = (result: ExecutionResult) =>
+    void (payload.bytes = Buffer.from(JSON.stringify(format.valueOf(result))))
   const fail = (error: unknown) => bytesOf({ errors: [mask(error)] })
   try {
     const result = run()

@@ -98,6 +98,15 @@ export function forgeryRefusal(headers: IncomingHttpHeaders): Refusal | null {
   return { status: 403, code: 'CSRF_HEADER_REQUIRED', message }
 }
 
+/**
+ * Like forgeryRefusal, for the REST API. A page can send DELETE and PATCH to other origins only after a preflight, and
+ * cannot read the answer of a GET, so a GET is checked only if a page has sent it.
+ */
+export function restForgeryRefusal(method: string | undefined, headers: IncomingHttpHeaders): Refusal | null {
+  const isFromPage = !['none', undefined].includes(headers['sec-fetch-site'])
+  return method === 'POST' || (method === 'GET' && isFromPage) ? forgeryRefusal(headers) : null
+}
+
 /** Maximum number of different refusals that are logged. */
 const MAX_LOGGED = 100
 

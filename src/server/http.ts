@@ -1,4 +1,5 @@
-// The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), GraphiQL, /health and /ready.
+// The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), the REST API, GraphiQL, /health
+// and /ready.
 // Unexpected errors on every path are masked.
 
 import {
@@ -18,14 +19,17 @@ import { tokenOfHeaders } from './auth/bearer.ts'
 import { namesOfRequest } from './auth/names.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createClientAddresses, type ClientAddresses } from './client-address.ts'
+import type { Door } from './door.ts'
 import { createEventStreams } from './event-stream.ts'
+import { isRest } from '../faces/rest/path.ts'
+import { createGraphqlDoor } from './graphql-door.ts'
 import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
-import { createRefusalLog, forgeryRefusal, hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
+import { createRefusalLog, hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
-import { asksForStream, mediaRefusal } from './media-types.ts'
-import { answerPost } from './post.ts'
+import { asksForStream } from './media-types.ts'
 import { BUSY, DEFECT, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
+import type { Rest } from './rest.ts'
 import { searchOf, targetOf } from './target.ts'
 import { endUnread } from './unread-data.ts'
 import { attachWebSockets } from './ws.ts'
@@ -61,8 +65,9 @@ type Services = {
   addresses: ClientAddresses
   authenticator: Authenticator
   admission: Admission
-  /** Passes a request for /graphql to its transport. `leave` is called at the end of the operation. */
-  answer(request: IncomingMessage, response: ServerResponse, identity: Identity, leave: () => void): void
+  graphql: Door
+  /** Loads the REST API. */
+  rest(): Promise<Rest>
   /** Passes a CORS preflight to yoga, which answers it. A preflight never authenticates. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void
   /** Logs a request that was refused because of its Host or Origin. */
@@ -70,15 +75,14 @@ type Services = {
   isDraining(): boolean
 }
 
-/**
- * Returns the identity of the client that requests /graphql, or a refusal if the method, the headers or the names in
- * the URL are not accepted.
- */
+/** Returns the identity of the client, or a refusal if the door does not accept the request, or its names are invalid. */
 function identify(
   authenticator: Authenticator,
-  { method, headers, url }: IncomingMessage,
+  door: Door,
+  request: IncomingMessage,
 ): Identity | Refusal | Promise<Identity | Refusal> {
-  const refusal = mediaRefusal(method, headers) ?? forgeryRefusal(headers)
+  const { method, headers, url } = request
+  const refusal = door.refusalOf(request)
   if (refusal) return refusal
   try {
     // An EventSource cannot set headers, so it sends the names in the URL.
@@ -95,12 +99,14 @@ function identify(
 function allowReading({ headers: { origin } }: IncomingMessage, response: ServerResponse, config: ServerConfig): void {
   if (origin === undefined || !config.allowedOrigins.includes(origin)) return
   response.setHeader('access-control-allow-origin', origin)
+  response.setHeader('access-control-expose-headers', 'ETag, Link, Retry-After')
   response.setHeader('vary', 'Origin')
 }
 
 /** Answers one request. Rejects with any unexpected error, which the caller masks. */
 async function handle(services: Services, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { config, health, bodies, addresses } = services
+  const { config, health, addresses } = services
+  // A connection that the client has closed has no address.
   const address = addresses.of(request)
   const malformed = hostRefusal(request)
   if (malformed) return refuse(response, malformed)
@@ -125,9 +131,20 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
     return answerRoot(request, response, config.graphiql)
   }
-  if (path !== '/graphql') return refuse(response, UNKNOWN_PATH)
+  if (path !== '/graphql' && !isRest(path)) return refuse(response, UNKNOWN_PATH)
   if (request.method === 'OPTIONS') return services.answerPreflight(request, response)
-  const found = identify(services.authenticator, request)
+  const door = isRest(path) ? await (await services.rest()).enter(request, response, path) : services.graphql
+  if (!door) return
+  await admitThrough(door, services, { request, response, address })
+}
+
+/** Authenticates the client, admits the operation and the body of the request, and passes it to the door. */
+async function admitThrough(
+  door: Door,
+  services: Services,
+  { request, response, address }: { request: IncomingMessage; response: ServerResponse; address: string },
+): Promise<void> {
+  const found = identify(services.authenticator, door, request)
   const identity = found instanceof Promise ? await found : found
   if ('status' in identity) return refuse(response, identity)
   // A closed response emits no further "close" event, so the operation might be counted forever.
@@ -135,9 +152,9 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   const leave = services.admission.enter(identity.viewer.tenant)
   if (!leave) return refuseOverloaded(response)
   const sender = { viewer: identity.viewer, address }
-  if (request.method === 'POST' && !bodies.admit(request, response, sender)) return leave()
+  if (door.hasBody(request) && !services.bodies.admit(request, response, sender)) return leave()
   if (services.isDraining()) response.setHeader('connection', 'close')
-  services.answer(request, response, identity, leave)
+  door.answer(request, response, identity, leave)
 }
 
 /** Returns a function that answers a request whose handling failed. */
@@ -197,7 +214,6 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
   const streams = createEventStreams({ deps, config, yoga, mask })
-  const posts = { yoga, documents, mask, gates: deps.gates, streams, isFast: config.fastPost }
   const authenticator = createAuthenticator(deps, config.authentication)
   const admission = createAdmission(
     deps.clock,
@@ -209,7 +225,12 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const addresses = createClientAddresses(config.trustedProxies)
   let draining = false
   const fail = failWith(mask)
+  const { gates } = deps
+  const graphql = createGraphqlDoor({ yoga, documents, mask, gates, streams, isFast: config.fastPost, fail })
+  let rest: Promise<Rest> | undefined
   const services: Services = {
+    graphql,
+    rest: () => (rest ??= import('./rest.ts').then(({ createRest }) => createRest({ yoga, gates, streams, fail }))),
     config,
     health: createHealthReport(health, deps, () => admission.isShedding),
     bodies,
@@ -218,18 +239,6 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     admission,
     isDraining: () => draining,
     answerPreflight: (request, response) => void yoga(request, response, { viewer: PREFLIGHT }),
-    answer(request, response, identity, leave) {
-      if (request.method === 'POST') return answerPost(posts, identity, request, response, leave)
-      response.once('close', leave)
-      const { viewer } = identity
-      if (request.method !== 'GET' || !asksForStream(request.headers.accept)) {
-        return void yoga(request, response, { viewer })
-      }
-      const answered = streams.answer(identity, request, response, null, leave)
-      answered
-        .then((isAnswered) => (isAnswered ? undefined : yoga(request, response, { viewer })))
-        .catch(fail(response))
-    },
     logRefusal: createRefusalLog(deps.log, config),
   }
 

@@ -71,6 +71,22 @@ export const isJson = (headers: IncomingHttpHeaders) =>
 /** Whether the Content-Encoding says that the body is not encoded. */
 const isIdentity = (encoding = '') => encoding.split(',').every((each) => /^\s*(identity)?\s*$/i.test(each))
 
+function encodingRefusal({ 'content-encoding': encoding }: IncomingHttpHeaders): Refusal | null {
+  if (isIdentity(encoding)) return null
+  const message = `The content encoding ${JSON.stringify(encoding)} is not supported. Send the body without encoding.`
+  return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message, acceptEncoding: 'identity' }
+}
+
+/** Returns the refusal of a request to the REST API whose body is not JSON; null for other requests. */
+export function restMediaRefusal(headers: IncomingHttpHeaders): Refusal | null {
+  const type = headers['content-type']
+  if (type !== undefined && mediaTypeOf(type) !== 'application/json') {
+    const message = `The media type ${JSON.stringify(type)} is not supported. Send the body as application/json.`
+    return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
+  }
+  return encodingRefusal(headers)
+}
+
 /**
  * Returns the refusal of a request whose method, media types or content encoding are not supported; null for other
  * requests.
@@ -86,11 +102,8 @@ export function mediaRefusal(method: string | undefined, headers: IncomingHttpHe
     const message = `The media type ${JSON.stringify(type)} is not supported. Send the operation as application/json.`
     return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
   }
-  const encoding = headers['content-encoding']
-  if (!isIdentity(encoding)) {
-    const message = `The content encoding ${JSON.stringify(encoding)} is not supported. Send the body without encoding.`
-    return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message, acceptEncoding: 'identity' }
-  }
+  const encoded = encodingRefusal(headers)
+  if (encoded) return encoded
   if (acceptedTypes(headers.accept).length > 0) return null
   const message =
     `The server cannot answer with ${JSON.stringify(headers.accept)}. `

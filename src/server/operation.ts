@@ -27,7 +27,7 @@ import type { HeldAnswer } from '../graphql/limits/work.ts'
 import { enterView } from '../graphql/view/enter.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { noteRefusal } from '../graphql/rights.ts'
-import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
+import { payloadOf, rendering, sharedDocument, type PayloadFormat, type Rendering } from './fan-out.ts'
 import { measured } from './measure.ts'
 import type { Outbox } from './outbox.ts'
 import type { ServerConfig } from './server-config.ts'
@@ -56,6 +56,12 @@ export type OperationServices = {
   mask(error: unknown): GraphQLError
 }
 
+/** The messages of a conversation's events. */
+export type EventFormat = {
+  /** Returns the part of an event's message that precedes the payload. */
+  prefixOf(event: ConversationEvent): Buffer
+} & PayloadFormat
+
 /** The client of one operation. */
 export type OperationClient = {
   viewer: Viewer
@@ -73,8 +79,8 @@ export type OperationClient = {
   holdAnswer?(answer: HeldAnswer): void
   /** Receives the events of a conversation. */
   outbox: Outbox
-  /** Returns the part of an event's message that precedes the payload. */
-  prefixOf(event: ConversationEvent): Buffer
+  /** The part of an event's message that precedes the payload, and the form of the payload. */
+  format: EventFormat
   /** Replaces `afterSeq` of a subscription to a conversation's events; null to keep it. */
   resumeAfter: number | null
 }
@@ -146,7 +152,12 @@ async function followConversation(
     const reader = { ...found, as: context.viewer.actor }
     const input = client.resumeAfter === null ? reader : { ...reader, afterSeq: client.resumeAfter }
     const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, null, operationLimits)
-    return await deliver(deps, client, input, rendering(shared, args, contextOf, mask, operationLimits))
+    return await deliver(
+      deps,
+      client,
+      input,
+      rendering(shared, args, { contextOf, mask, limits: operationLimits, format: client.format }),
+    )
   } catch (error) {
     noteRefusal(context, field.name.value, error)
     return { errors: [mask(error)] }
@@ -156,7 +167,7 @@ async function followConversation(
 /** Adds the conversation's events to the outbox. The returned iterable is empty, and ends with the subscription. */
 async function deliver(
   deps: Deps,
-  { outbox, viewer, operation, prefixOf }: OperationClient,
+  { outbox, viewer, operation, format }: OperationClient,
   input: Subscription,
   renderer: Rendering,
 ): Promise<AsyncIterable<ExecutionResult>> {
@@ -170,7 +181,7 @@ async function deliver(
       // The client may have completed the operation while its subscription was starting.
       if (!operation.isLive) return
       counters.deliveries += 1
-      outbox.add(prefixOf(event), payloadOf(event, view, reader, renderer))
+      outbox.add(format.prefixOf(event), payloadOf(event, view, reader, renderer))
     },
     isFull: () => outbox.isFull(),
     drained: () => outbox.drained(),

@@ -11,16 +11,13 @@ import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
 import type { Viewer } from '../domain/view.ts'
 import type { Identity } from './auth/authenticator.ts'
-import type { TenantGates } from '../domain/tenant-gate.ts'
 import { ServerBusy } from '../errors.ts'
-import type { RequestContext } from '../graphql/request.ts'
-import { parseInSteps, stringifyInSteps } from '../json-steps.ts'
-import { stringify } from '../json-text.ts'
-import { yieldToEventLoop } from '../yield.ts'
+import { parseBody, passGate, readBody, type BodyGates } from './body.ts'
+import { executeDocument } from './execute.ts'
 import type { WithResult, KnownDocuments } from './known-documents.ts'
-import { LARGE_ANSWER_BYTES } from './large-answers.ts'
 import type { WithBody } from './parsed-body.ts'
 import { refuse } from './refuse.ts'
+import { sendJson } from './send-json.ts'
 import type { EventStreams } from './event-stream.ts'
 import { asksForStream } from './media-types.ts'
 import type { Yoga } from './yoga.ts'
@@ -60,74 +57,14 @@ function prepare(
   const document = documents.get(query)
   const operation = document && getOperationAST(document, operationName)
   if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION) return null
-  return async (): Promise<{ result: ExecutionResult; bytes: number }> => {
-    const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params, res: response })
-    const contextValue = (await contextFactory()) as RequestContext
-    const args = { schema, document, operationName, variableValues: variables, contextValue }
-    const result = (await execute(args)) as ExecutionResult
-    return { result, bytes: contextValue.work.bytesAnswered }
-  }
-}
-
-/** Size of a body, in bytes, from which it waits for the tenant's gate `bodies` before it is parsed and answered. */
-const LARGE_BODY_BYTES = 32 * 1024
-/** Size of a body, in bytes, from which it waits for the gate `batches` instead, which admits one at a time. */
-const BATCH_BODY_BYTES = 1024 * 1024
-
-/** Sends the result as JSON. */
-async function sendResult(response: ServerResponse, type: string, result: ExecutionResult, bytes: number) {
-  const pieces = bytes < LARGE_ANSWER_BYTES ? [Buffer.from(stringify(result))] : await stringifyInSteps(result)
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  response.writeHead(200, { 'content-type': type, 'content-length': length })
-  if (pieces.length === 1) response.end(pieces[0])
-  // Not awaited, because a client that reads slowly must not delay other requests of its tenant.
-  else void sendPieces(response, pieces)
-}
-
-/** Size of the first buffer for a body that arrives in parts, in bytes. */
-const FIRST_BUFFER_BYTES = 64 * 1024
-
-/**
- * Calls `onBody` when the whole body has arrived. A body that arrives in parts is copied into a buffer that grows with it:
- * a buffer of the declared length would let a client occupy memory without sending anything.
- */
-function readBody(request: IncomingMessage, length: number, onBody: (body: Buffer) => void): void {
-  let body: Buffer = Buffer.alloc(0)
-  let received = 0
-  request.on('data', (part: Buffer) => {
-    if (part.length === length) {
-      body = part
-      received = length
-      return
-    }
-    if (received + part.length > body.length) {
-      const size = Math.max(FIRST_BUFFER_BYTES, 2 * body.length, received + part.length)
-      const larger = Buffer.allocUnsafeSlow(Math.min(length, size))
-      body.copy(larger, 0, 0, received)
-      body = larger
-    }
-    received += part.copy(body, received)
-  })
-  request.on('end', () => onBody(body.subarray(0, received)))
-}
-
-/** Sends one piece in each iteration of the event loop, because sending many at once would block it. */
-async function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): Promise<void> {
-  const closed = new Promise<void>((resolve) => response.once('close', resolve))
-  for (const piece of pieces) {
-    if (response.destroyed) return
-    if (!response.write(piece)) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), closed])
-    await yieldToEventLoop()
-  }
-  response.end()
+  return () => executeDocument(yoga, viewer, response, document, { query, variables, operationName, extensions })
 }
 
 export type PostServices = {
   yoga: Yoga
   documents: KnownDocuments
   mask(error: unknown): GraphQLError
-  /** Limits the number of large bodies that are answered at the same time. */
-  gates: Pick<TenantGates, 'batches' | 'bodies'>
+  gates: BodyGates
   streams: EventStreams
   /** Whether the fast path is used. */
   isFast: boolean
@@ -153,7 +90,6 @@ export function answerPost(
   const type = isFast ? mediaTypeOf(request) : undefined
   const mayStream = asksForStream(request.headers.accept)
   const length = Number(request.headers['content-length'])
-  const isLarge = length >= LARGE_BODY_BYTES
   if (length === 0 && !mayStream) return void yoga(request, response, { viewer })
   let body: Buffer = Buffer.alloc(0)
 
@@ -167,7 +103,7 @@ export function answerPost(
     if (!type) return passToYoga({})
     let parsedBody: unknown
     try {
-      parsedBody = await (length < BATCH_BODY_BYTES ? JSON.parse(String(body)) : parseInSteps(String(body)))
+      parsedBody = await parseBody(body)
     } catch {
       // The JSON is invalid: yoga reports the error.
     }
@@ -184,7 +120,7 @@ export function answerPost(
     }
     leave()
     if (!result.data || result.errors || result.extensions) return passToYoga({ result })
-    return sendResult(response, type, result, bytes)
+    return sendJson(response, 200, { 'content-type': type }, result, bytes)
   }
   function fail(error: unknown): void {
     const { message, extensions } = mask(error)
@@ -195,8 +131,6 @@ export function answerPost(
 
   readBody(request, length, (whole) => {
     body = whole
-    if (!isLarge) return void answer().catch(fail)
-    const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
-    gate.run(viewer.tenant, answer).catch(fail)
+    passGate(gates, viewer, length, answer).catch(fail)
   })
 }

@@ -1,9 +1,13 @@
-// Refuses requests before GraphQL executes them, with an error in the format of GraphQL responses.
+// Refuses requests before an operation is executed, with an error in the format of GraphQL responses; for the REST API,
+// with a problem (RFC 9457).
 
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { counters, refused } from '../counters.ts'
 import type { InputIssue } from '../errors.ts'
+import { API, isRest } from '../faces/rest/path.ts'
+import { PROBLEM_TYPE, problemOf } from '../faces/rest/problem.ts'
+import { targetOf } from './target.ts'
 
 export type Refusal = {
   status: number
@@ -25,7 +29,7 @@ export type Refusal = {
 export const UNKNOWN_PATH: Refusal = {
   status: 404,
   code: 'NOT_FOUND',
-  message: 'Unknown path. GraphQL is at /graphql.',
+  message: `Unknown path. GraphQL is at /graphql, and the REST API at ${API}.`,
 }
 /** A temporary refusal without its message, which the caller adds. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
@@ -37,37 +41,43 @@ export const OVERLOADED: Refusal = {
   message: `The server is overloaded, and the operation was not started. Try again after ${BUSY.retryAfter} s.`,
 }
 
-/**
- * Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be
- * unread.
- */
-function responseOf({ code, message, retryAfter, allow, acceptEncoding, challenge, issues }: Refusal) {
-  refused(code)
-  const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })
+const JSON_TYPE = 'application/json; charset=utf-8'
+const isRestRequest = ({ req }: ServerResponse) => isRest(targetOf(req.url)?.path ?? '')
+
+/** Returns the body of a refusal, and its headers. */
+function contentOf({ status, code, message, issues, retryAfter: retryAfterSeconds }: Refusal, isProblem: boolean) {
+  const body = isProblem
+    ? JSON.stringify(problemOf(status, code, message, { issues, retryAfterSeconds }))
+    : JSON.stringify({ errors: [{ message, extensions: { code, issues, retryAfterSeconds } }] })
   const headers = {
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': isProblem ? PROBLEM_TYPE : JSON_TYPE,
     'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-    ...(allow === undefined ? {} : { allow }),
-    ...(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }),
-    ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   }
   return { body, headers }
 }
 
+/**
+ * Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be
+ * unread.
+ */
+function responseOf(refusal: Refusal, isProblem: boolean) {
+  const { code, allow, acceptEncoding, challenge } = refusal
+  refused(code)
+  const { body, headers } = contentOf(refusal, isProblem)
+  const more = {
+    connection: 'close',
+    ...(allow === undefined ? {} : { allow }),
+    ...(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }),
+    ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
+  }
+  return { body, headers: { ...headers, ...more } }
+}
+
 /** Maximum size of an unread body, in bytes, that is discarded to keep the connection open. */
 const DROPPED_BODY_BYTES = 64 * 1024
-const OVERLOADED_BODY = JSON.stringify({
-  errors: [
-    { message: OVERLOADED.message, extensions: { code: OVERLOADED.code, retryAfterSeconds: OVERLOADED.retryAfter } },
-  ],
-})
-const OVERLOADED_HEADERS = {
-  'content-type': 'application/json; charset=utf-8',
-  'content-length': String(Buffer.byteLength(OVERLOADED_BODY)),
-  'retry-after': String(OVERLOADED.retryAfter),
-}
+/** The responses of `refuseOverloaded`, prepared because an overloaded process sends many. */
+const OVERLOADED_RESPONSES = { graphql: contentOf(OVERLOADED, false), rest: contentOf(OVERLOADED, true) }
 
 /**
  * Refuses with OVERLOADED. The connection stays open if the body is small: connecting again would cost both sides more
@@ -77,18 +87,19 @@ export function refuseOverloaded(response: ServerResponse): void {
   refused(OVERLOADED.code)
   counters.shed.http += 1
   if (!(Number(response.req.headers['content-length'] ?? 0) <= DROPPED_BODY_BYTES)) response.shouldKeepAlive = false
-  response.writeHead(OVERLOADED.status, OVERLOADED_HEADERS).end(OVERLOADED_BODY)
+  const { body, headers } = OVERLOADED_RESPONSES[isRestRequest(response) ? 'rest' : 'graphql']
+  response.writeHead(OVERLOADED.status, headers).end(body)
 }
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
-  const { body, headers } = responseOf(refusal)
+  const { body, headers } = responseOf(refusal, isRestRequest(response))
   response.writeHead(refusal.status, headers).end(body)
 }
 
 /** Refuses an upgrade to a WebSocket, for which Node creates no response. */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
-  const { body, headers } = responseOf(refusal)
+  const { body, headers } = responseOf(refusal, false)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`)
 }

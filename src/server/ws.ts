@@ -17,6 +17,7 @@ import { tokenOfHeaders, tokenOfParameters } from './auth/bearer.ts'
 import { lowerCaseKeys, namesOfConnection } from './auth/names.ts'
 import { OTHER_PRINCIPAL } from './auth/refusals.ts'
 import type { ClientAddresses } from './client-address.ts'
+import { WHOLE_RESULT } from './fan-out.ts'
 import { hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { prepareOperation, type OperationServices, type Outcome } from './operation.ts'
 import type { Acceptance, Operation } from './protocol.ts'
@@ -228,7 +229,7 @@ async function run(
     isGone: () => isGone() || !operation.isLive,
     holdAnswer: (answer: HeldAnswer) => operation.whenEnded(holdAnswer(socket, viewer!, answer)),
     outbox,
-    prefixOf: () => prefix,
+    format: { ...WHOLE_RESULT, prefixOf: () => prefix },
     resumeAfter: null,
   }
   try {

@@ -52,6 +52,8 @@ async function writeModule(name: string, code: string): Promise<string> {
   return file
 }
 
+const hasCurl = !spawnSync('curl', ['--version']).error
+
 describe('the commands of README.md', () => {
   const ADDRESS = 'http://127.0.0.1:4000/graphql'
   const codeBlocks = blocks(readDocument('README.md'), 'sh', 'json', 'text')
@@ -68,7 +70,6 @@ describe('the commands of README.md', () => {
     return terminal
   }
 
-  const hasCurl = !spawnSync('curl', ['--version']).error
   it.runIf(hasCurl)('print the answers that README.md shows below them, each command in its own shell', async () => {
     expect(steps.map(({ answer }) => answer.language)).toEqual(['json', 'json', 'text', 'json', 'json'])
     const live: ReturnType<typeof start>[] = []
@@ -98,6 +99,26 @@ describe('the commands of README.md', () => {
     expect(readDocument('README.md').text).toContain(`<${address}>`)
     const page = await fetch(new URL(server.url).origin, { headers: { accept: 'text/html' } })
     expect(await page.text()).toContain('<title>Colloquy</title>')
+  })
+})
+
+describe('the commands of docs/rest.md', () => {
+  const codeBlocks = blocks(readDocument('docs/rest.md'), 'sh', 'json')
+  const steps = codeBlocks.flatMap(({ language, text }, index) =>
+    language === 'sh' && text.startsWith('curl') ? [{ command: text, answer: codeBlocks[index + 1]!.text }] : [],
+  )
+  /** Returns a pattern of the shown answer, in which … stands for any text. */
+  const patternOf = (answer: string) =>
+    new RegExp(`^${answer.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll('…', '.+?')}$`)
+
+  it.runIf(hasCurl)('print the answers that it shows below them', () => {
+    expect(steps).toHaveLength(5)
+    for (const { command, answer } of steps) {
+      const own = command.replace('http://127.0.0.1:4000', new URL(server.url).origin)
+      expect(own).not.toBe(command)
+      const { stdout } = spawnSync('sh', ['-c', own], { encoding: 'utf8' })
+      expect(stdout).toMatch(patternOf(answer))
+    }
   })
 })
 

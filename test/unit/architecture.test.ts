@@ -121,7 +121,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     ],
   ],
   [
-    'only graphql/ and server/ import GraphQL packages, types included',
+    'only graphql/, faces/ and server/ import GraphQL packages, types included',
     misplacedGraphQL,
     [[{ 'src/domain/view.ts': `import type { GraphQLError } from 'graphql'` }, ['src/domain/view.ts']]],
   ],

@@ -13,6 +13,8 @@ import { MAX_RECENT_TURNS } from '../../src/domain/context/options.ts'
 import { MAX_EXTRACTED_TURNS } from '../../src/domain/fact/extract.ts'
 import { MAX_UNREAD } from '../../src/domain/participant-details.ts'
 import { MAX_WAITING, MAX_WAITING_ANSWERS } from '../../src/domain/tenant-gate.ts'
+import { STATUS } from '../../src/faces/rest/problem.ts'
+import { verbEntries } from '../../src/faces/verbs.ts'
 import { FREE_BYTES } from '../../src/graphql/limits/answer-share.ts'
 import { LARGE_ANSWER_VALUES } from '../../src/graphql/limits/plugin.ts'
 import { MAX_PROVIDERS } from '../../src/domain/provider.ts'
@@ -181,6 +183,26 @@ describe('docs/operations.md', () => {
       .filter(({ name }) => name.endsWith('_EVERY_N'))
       .map(({ name, default: value }) => [name, value])
     expect(rows.map(([name, value]) => [unquoted(name!), value!.replace(/: off$/, '')])).toEqual(expected)
+  })
+})
+
+describe('docs/rest.md', () => {
+  it('lists the route of every verb', () => {
+    const rows = table(document('docs/rest.md'), '| Route |').map((row) => row.map(unquoted))
+    expect(rows).toEqual(verbEntries().map(([verb, { route }]) => [route, verb]))
+  })
+
+  it('lists every code whose status is not 400', () => {
+    const rows = table(document('docs/rest.md'), '| Status |')
+    const listed = new Map(
+      rows.flatMap(([status, codes]) =>
+        [...codes!.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => [code!, Number(status)]),
+      ),
+    )
+    for (const [code, status] of Object.entries(STATUS)) {
+      if (code !== 'CONFLICT') expect([code, listed.get(code)]).toEqual([code, status])
+    }
+    expect(rows.find(([status]) => status === '409')![1]).toContain('`CONFLICT`')
   })
 })
 

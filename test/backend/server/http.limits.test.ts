@@ -112,7 +112,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
       expect(rejected.head).toContain('retry-after: 1')
       expect(JSON.parse(rejected.body).errors[0]).toEqual({
         message: 'One body of more than 1048576 bytes of one viewer may be in progress. Try again later.',
-        extensions: { code: 'SERVER_BUSY' },
+        extensions: { code: 'SERVER_BUSY', retryAfterSeconds: 1 },
       })
     })
     expect((await server.post({ query: `{ __typename } # ${'x'.repeat(MiB - 100)}` })).status).toBe(200)

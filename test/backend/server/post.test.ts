@@ -255,7 +255,7 @@ describe.each([embedded])('the fast path for POST', (backend) => {
       const rejected = await send('fast', { headers: { 'x-tenant': crowded, ...more }, body })
       expect(rejected.status).toBe(503)
       expect(rejected.headers['retry-after']).toBe('1')
-      expect(JSON.parse(rejected.body).errors[0].extensions).toEqual({ code: 'SERVER_BUSY' })
+      expect(JSON.parse(rejected.body).errors[0].extensions).toEqual({ code: 'SERVER_BUSY', retryAfterSeconds: 1 })
       expect((await send('fast', { headers: { 'x-tenant': 'other', ...more }, body })).status).toBe(200)
       hasOthers.mockReturnValue(false)
       release()

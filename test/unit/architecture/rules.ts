@@ -59,9 +59,11 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
     ],
   },
   graphql: { all: ['graphql', 'domain', 'json-text', 'yield', 'clock', 'errors', 'counters'], types: ['store'] },
+  faces: { all: ['faces', 'client', 'graphql', 'domain', 'text', 'errors'] },
   server: {
     all: [
       'server',
+      'faces',
       'graphql',
       'domain',
       'json-text',
@@ -274,9 +276,12 @@ export function folderCycles(files: readonly SourceFile[]): string[] {
   return cyclesIn(next)
 }
 
+/** The layers that may import GraphQL packages. */
+const GRAPHQL_LAYERS = ['graphql', 'faces', 'server']
+
 /** The layers that may import a package at run time. All layers may import the packages that are not listed. */
 const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
-  [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
+  [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, GRAPHQL_LAYERS],
   [/^dataloader$/, ['graphql']],
   [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
@@ -295,10 +300,10 @@ export const misplacedPackages = (files: readonly SourceFile[]): string[] =>
     }),
   )
 
-/** Files outside graphql/ and server/ that import a GraphQL package, types included. */
+/** Files outside GRAPHQL_LAYERS that import a GraphQL package, types included. */
 export const misplacedGraphQL = (files: readonly SourceFile[]): string[] =>
   files
-    .filter((file) => !['graphql', 'server'].includes(layerOf(file.path)))
+    .filter((file) => !GRAPHQL_LAYERS.includes(layerOf(file.path)))
     .filter((file) => packageImports(file).some(({ to }) => PACKAGE_LAYERS[0]![0].test(to)))
     .map(({ path }) => path)
 

@@ -8,7 +8,7 @@ import { NotFound } from '../../../src/errors.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { createRequestContext } from '../../../src/graphql/request.ts'
 import { schema } from '../../../src/graphql/schema.ts'
-import { payloadOf, rendering, sharedDocument, type Rendering } from '../../../src/server/fan-out.ts'
+import { payloadOf, rendering, sharedDocument, WHOLE_RESULT, type Rendering } from '../../../src/server/fan-out.ts'
 import type { Payload } from '../../../src/server/outbox.ts'
 import { maskWith } from '../../../src/server/yoga.ts'
 
@@ -29,6 +29,7 @@ const newEvent = (): ConversationEvent => ({
 const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...more }: Partial<Rendering> = {}) => ({
   key: 'k',
   isShareable: true,
+  format: WHOLE_RESULT,
   mask,
   ...more,
   run: vi.fn<Rendering['run']>(run),
@@ -45,7 +46,8 @@ const renderingOf = (text: string, variableValues: Record<string, unknown> = { i
   const document = parse(text)
   const args: ExecutionArgs = { schema, document, variableValues }
   const context = vi.fn((viewer: Viewer) => createRequestContext({ reads: {} } as never, viewer, null, LIMITS))
-  return { context, ...rendering(sharedDocument(schema, document, null)!, args, context, mask, LIMITS) }
+  const options = { contextOf: context, mask, limits: LIMITS, format: WHOLE_RESULT }
+  return { context, ...rendering(sharedDocument(schema, document, null)!, args, options) }
 }
 
 describe('sharedDocument', () => {

@@ -1,0 +1,15 @@
+// A door is a path of the HTTP server with a protocol of its own. http.ts checks host and origin, authenticates the
+// client, and limits operations and bodies, in the same way for every door.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Identity } from './auth/authenticator.ts'
+import type { Refusal } from './refuse.ts'
+
+export type Door = {
+  /** Returns the refusal of a request because of its method or headers; null if they are accepted. */
+  refusalOf(request: IncomingMessage): Refusal | null
+  /** Whether the request has a body, which the door reads. */
+  hasBody(request: IncomingMessage): boolean
+  /** Answers the request. `leave` is called at the end of the operation; calling it again has no effect. */
+  answer(request: IncomingMessage, response: ServerResponse, identity: Identity, leave: () => void): void
+}
