@@ -16,6 +16,20 @@ it('problemOf resolves references, and reports a broken one', () => {
   expect(problemOf({ $ref: '#/$defs/none' }, {})).toMatch(/cannot be checked/)
 })
 
+it('problemOf checks again what timed out because the process did not run', () => {
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  let reads = 0
+  const value = {
+    get city() {
+      // Like a busy machine, this takes time but no processor time.
+      if (reads++ === 0) Atomics.wait(pause, 0, 0, 1_000)
+      return 7
+    },
+  }
+  expect(problemOf({ properties: { city: { type: 'string' } } }, value)).toContain('city')
+  expect(reads).toBeGreaterThan(1)
+})
+
 it.each([
   ['a slow pattern', { properties: { a: { pattern: '^(a+)+$' } } }],
   ['an endless reference', { $ref: '#' }],
