@@ -54,6 +54,8 @@ export type AnsweringOptions = RequestOptions & {
 export type SendOptions = RequestOptions & {
   /** Whether to send the call only once. Set it if the call is not safe to repeat. Defaults to false. */
   once?: boolean
+  /** Time within which the server must answer the call, ms. Defaults to the client's `timeoutMs`. */
+  timeoutMs?: number
 }
 
 /** A function that is awaited before each attempt of a call. */
@@ -72,8 +74,15 @@ export type Connection = {
   actor(options?: RequestOptions): Promise<string>
   /** Sends a query or mutation, and repeats it after a temporary failure. @throws ColloquyError */
   send(query: string, variables: Record<string, unknown>, options?: SendOptions & Before): Promise<Record<string, any>>
-  /** Runs a mutation that is safe to repeat, and returns its payload. @throws ColloquyError */
-  mutate(document: string, input: Record<string, unknown>, options?: SendOptions & Before): Promise<any>
+  /**
+   * Calls a field with the argument `input` whose result may be an error, and returns its payload. The call must be safe
+   * to repeat, unless `once` is true. `variables` are those besides `input`. @throws ColloquyError
+   */
+  mutate(
+    document: string,
+    input: Record<string, unknown>,
+    options?: SendOptions & Before & { variables?: Record<string, unknown> },
+  ): Promise<any>
   /**
    * Subscribes, and subscribes again after each loss of the connection, each time with new variables from `variables`.
    * Yields the value of the document's only field. Ends when the server completes the subscription or the signal is
@@ -148,11 +157,11 @@ export function createConnection(options: ConnectOptions): Connection {
   let hasAnswered = false
   const reports = createReports(options)
 
-  const send: Connection['send'] = (query, variables, { signal, once, before } = {}) => {
+  const send: Connection['send'] = (query, variables, { signal, once, before, timeoutMs } = {}) => {
     reports.started()
     const attempt = async () => {
       await before?.()
-      const data = await request(endpoint, { query, variables }, signal)
+      const data = await request(endpoint, { query, variables }, signal, timeoutMs)
       reports.answered()
       hasAnswered = true
       return data
@@ -167,7 +176,8 @@ export function createConnection(options: ConnectOptions): Connection {
       return actor ?? (await send(READ_VIEWER, {}, options)).viewer.actor
     },
     async mutate(document, input, options) {
-      const data = await send(document, { input: as === undefined ? input : { as, ...input } }, options)
+      const given = as === undefined ? input : { as, ...input }
+      const data = await send(document, { ...options?.variables, input: given }, options)
       return payloadOf(Object.values(data)[0])
     },
     async *subscribe(query, variables, { signal: ending, onConnection } = {}) {

@@ -1,13 +1,23 @@
-// The functions of one conversation: append, edit, write a stream, follow, and a live transcript.
+// The functions of one conversation: append, edit, write a stream, follow, live values, and calls of verbs.
 
 import type { AnsweringOptions, Connection, RequestOptions } from './connection.ts'
 import { fieldsOf, type ConversationName } from './conversation-name.ts'
 import { APPEND_TURN, MARK_READ, SET_PRESENCE, SUPERSEDE_TURN } from './documents.ts'
 import { follow, readHead, type FollowedEvent, type FollowOptions } from './follow.ts'
-import type { Participant, PresenceState, Turn, TurnInput, TurnVersionInput } from './generated.ts'
+import type {
+  ConversationEventType,
+  Participant,
+  PresenceState,
+  Turn,
+  TurnInput,
+  TurnVersionInput,
+} from './generated.ts'
+import type { Live } from './live.ts'
 import { randomId } from './random-id.ts'
 import type { Source } from './stream-parts.ts'
 import { createTranscript, type Transcript, type TranscriptOptions } from './transcript.ts'
+import { createConversationVerbs, type ConversationVerbs } from './conversation-verbs.ts'
+import { createWatch, type Watched } from './watch.ts'
 import { write, type WriteOptions } from './write.ts'
 
 /** A turn to append: its text, or its fields. `role` defaults to USER. */
@@ -19,7 +29,7 @@ export type NewVersion = string | (Omit<TurnVersionInput, 'role'> & { role?: Tur
  * One conversation. Nothing is requested until a function is called. Every write is repeated until it is acknowledged,
  * for `retryForMs` at most.
  */
-export type ConversationHandle = {
+export type ConversationHandle = ConversationVerbs & {
   readonly name: ConversationName
   /**
    * Appends a turn, exactly once even if the request is repeated. The turns of a conversation are sent one after
@@ -40,6 +50,14 @@ export type ConversationHandle = {
   follow(options?: FollowOptions): AsyncGenerator<FollowedEvent, void>
   /** Creates a live list of the turns, with the participants and their presence. */
   transcript(options?: TranscriptOptions): Transcript
+  /**
+   * Creates a live value: `read` reads it, again after each event of these types. Without types, it is read
+   * once.
+   */
+  watch<Value>(
+    read: (signal: AbortSignal) => Promise<Value>,
+    types?: readonly ConversationEventType[],
+  ): Live<Watched<Value>>
   /** Marks the entries up to `seq` as read. Defaults to the newest entry. @throws ColloquyError */
   markRead(seq?: number, options?: RequestOptions): Promise<Participant>
   /**
@@ -54,6 +72,7 @@ export function createConversationHandle(connection: Connection, name: Conversat
   const named = fieldsOf(name)
   return {
     name,
+    ...createConversationVerbs(connection, name),
     async append(turn, { claimToken, ...options } = {}) {
       const fields = typeof turn === 'string' ? { content: turn } : turn
       return connection.outbox.append(
@@ -72,6 +91,7 @@ export function createConversationHandle(connection: Connection, name: Conversat
     write: (source, options) => write(connection, name, source, options),
     follow: (options) => follow(connection, name, options),
     transcript: (options) => createTranscript(connection, name, options),
+    watch: (read, types = []) => createWatch(connection, name, read, types),
     async markRead(seq, options) {
       const newest = seq ?? (await readHead(connection, name, options)).lastSeq
       return (await connection.mutate(MARK_READ, { ...named, seq: newest }, options)).participant

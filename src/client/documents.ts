@@ -1,24 +1,28 @@
 // The GraphQL documents that the client sends. scripts/client-types.ts generates the types of their fragments
 // (generated.ts) from these documents and the schema. The server's faces execute the same documents (src/faces/verbs.ts).
 
-import { FRAGMENTS, SHARED_FRAGMENTS, withFragments } from './fragments.ts'
+import { FRAGMENTS, SHARED_TURN_FRAGMENT, withFragments } from './fragments.ts'
 
+// Bundlers drop the documents that a program does not use, because these functions are marked as free of side effects.
+
+/** Returns the document with its fragments. */
 /* @__NO_SIDE_EFFECTS__ */
-const eventsOf = (fragments: typeof FRAGMENTS) =>
-  withFragments(
-    `subscription Follow(
+const complete = (text: string): string => withFragments(text, FRAGMENTS)
+
+const EVENTS = `subscription Follow(
   $conversationId: ID, $conversationKey: String, $as: String, $afterSeq: Int, $types: [ConversationEventType!]
 ) {
   conversationEvents(
     conversationId: $conversationId, conversationKey: $conversationKey, as: $as, afterSeq: $afterSeq, types: $types
   ) { ...ConversationEvent }
-}`,
-    fragments,
-  )
+}`
+/** Returns EVENTS with turns that have no fields that differ by viewer. */
+/* @__NO_SIDE_EFFECTS__ */
+const shared = (): string => withFragments(EVENTS, { ...FRAGMENTS, Turn: SHARED_TURN_FRAGMENT })
 
-export const FOLLOW = eventsOf(FRAGMENTS)
+export const FOLLOW = complete(EVENTS)
 /** FOLLOW without the fields that differ by viewer. The server renders each event once for all viewers. */
-export const FOLLOW_SHARED = eventsOf(SHARED_FRAGMENTS)
+export const FOLLOW_SHARED = shared()
 
 export const READ_VIEWER = `query Viewer($as: String) { viewer(as: $as) { actor } }`
 
@@ -26,7 +30,7 @@ export const READ_HEAD = `query Head($id: ID, $key: String, $as: String) {
   conversation(id: $id, key: $key, as: $as) { id lastSeq }
 }`
 
-export const READ_TRANSCRIPT = withFragments(`query Transcript($id: ID, $key: String, $as: String, $limit: Int!) {
+export const READ_TRANSCRIPT = complete(`query Transcript($id: ID, $key: String, $as: String, $limit: Int!) {
   conversation(id: $id, key: $key, as: $as) {
     ...Conversation
     viewerParticipant { actor }
@@ -35,19 +39,19 @@ export const READ_TRANSCRIPT = withFragments(`query Transcript($id: ID, $key: St
   }
 }`)
 
-export const READ_OLDER = withFragments(`query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: Int!) {
+export const READ_OLDER = complete(`query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: Int!) {
   conversation(id: $id, key: $key, as: $as) {
     history(limit: $limit, beforePosition: $before) { ... on Turn { ...Turn } }
   }
 }`)
 
-export const LIST_CONVERSATIONS = withFragments(`query Conversations($as: String, $actor: String!, $first: Int!) {
+export const LIST_CONVERSATIONS = complete(`query Conversations($as: String, $actor: String!, $first: Int!) {
   conversations(as: $as, first: $first, filter: { participant: $actor }, orderBy: UPDATED_AT) {
     nodes { ...ListedConversation }
   }
 }`)
 
-export const FOLLOW_INBOX = withFragments(`subscription Inbox($as: String, $reasons: [InboxReason!]) {
+export const FOLLOW_INBOX = complete(`subscription Inbox($as: String, $reasons: [InboxReason!]) {
   inbox(as: $as, reasons: $reasons) { ...InboxEvent }
 }`)
 
@@ -58,7 +62,7 @@ export const FOLLOW_INBOX = withFragments(`subscription Inbox($as: String, $reas
 /* @__NO_SIDE_EFFECTS__ */
 function operation(kind: 'query' | 'mutation', field: string, selection: string, payload?: string): string {
   const name = field[0]!.toUpperCase() + field.slice(1)
-  return withFragments(`${kind} ${name}($input: ${name}Input!) {
+  return complete(`${kind} ${name}($input: ${name}Input!) {
   ${field}(input: $input) {
     ... on ${payload ?? `${name}Payload`} { ${selection} }
     ...UserError
@@ -70,7 +74,7 @@ const mutation = (field: string, selection: string) => operation('mutation', fie
 
 // Conversations
 export const CREATE_CONVERSATION = mutation('createConversation', 'created conversation { ...Conversation }')
-export const READ_CONVERSATION = withFragments(`query ReadConversation(
+export const READ_CONVERSATION = complete(`query ReadConversation(
   $conversationId: ID, $conversationKey: String, $as: String
 ) {
   conversation(id: $conversationId, key: $conversationKey, as: $as) {
@@ -78,7 +82,7 @@ export const READ_CONVERSATION = withFragments(`query ReadConversation(
     turnCount tokenCount viewerUnreadCount
   }
 }`)
-export const FIND_CONVERSATIONS = withFragments(`query FindConversations(
+export const FIND_CONVERSATIONS = complete(`query FindConversations(
   $filter: ConversationFilter, $orderBy: ConversationOrder, $first: Int, $after: String, $last: Int, $before: String
   $as: String
 ) {
@@ -95,7 +99,7 @@ export const DELETE_CONVERSATION = mutation('deleteConversation', 'deletedConver
 /** Returns the document of a paged list of a conversation. `variables` and `args` are added to those of the page. */
 /* @__NO_SIDE_EFFECTS__ */
 function listOf(name: string, field: string, fragment: string, variables = '', args = ''): string {
-  return withFragments(`query ${name}(
+  return complete(`query ${name}(
   $conversationId: ID, $conversationKey: String, $first: Int, $after: String, $last: Int, $before: String, $as: String
   ${variables}
 ) {
@@ -145,17 +149,16 @@ export const RECALL = operation(
   'hits { ...RecallHit } pageInfo { ...PageInfo } plan { vectorSearch candidates }',
   'Recall',
 )
-const SIZES = 'tokenCount tokenBudget truncated stablePrefixTokens'
 export const BUILD_CONTEXT = operation(
   'query',
   'buildContext',
-  `messages { ...ContextMessage } items { ...ContextItem } ${SIZES}`,
+  'messages { ...ContextMessage } items { ...ContextItem } ...ContextSizes',
   'Context',
 )
 /** BUILD_CONTEXT with the messages in the format of a provider's API. */
-export const RENDER_CONTEXT = withFragments(`query RenderContext($input: BuildContextInput!, $format: MessageFormat) {
+export const RENDER_CONTEXT = complete(`query RenderContext($input: BuildContextInput!, $format: MessageFormat) {
   buildContext(input: $input) {
-    ... on Context { messages: rendered(format: $format) items { ...ContextItem } ${SIZES} }
+    ... on Context { messages: rendered(format: $format) items { ...ContextItem } ...ContextSizes }
     ...UserError
   }
 }`)
@@ -164,7 +167,7 @@ export const RENDER_CONTEXT = withFragments(`query RenderContext($input: BuildCo
 export const LIST_SUMMARIES = listOf('Summaries', 'summaries', 'Summary')
 export const SUMMARIZE = mutation('summarize', 'summary { ...Summary }')
 export const COMPACT = mutation('compact', 'summaries { ...Summary } turnsCovered tokensBefore tokensAfter')
-export const LIST_FACTS = withFragments(`query Facts(
+export const LIST_FACTS = complete(`query Facts(
   $filter: FactFilter, $first: Int, $after: String, $last: Int, $before: String, $as: String
 ) {
   facts(filter: $filter, first: $first, after: $after, last: $last, before: $before, as: $as) {
@@ -175,18 +178,21 @@ export const LIST_FACTS = withFragments(`query Facts(
 export const RECORD_FACTS = mutation('recordFacts', 'facts { ...Fact } exactDuplicatesSkipped')
 export const EXTRACT_FACTS = mutation('extractFacts', 'facts { ...Fact } exactDuplicatesSkipped hasMore')
 export const RETRACT_FACT = mutation('retractFact', 'fact { ...Fact }')
-export const READ_PROFILE = withFragments(`query Profile($userId: String!, $as: String) {
+export const READ_PROFILE = complete(`query Profile($userId: String!, $as: String) {
   userProfile(userId: $userId, as: $as) { ...UserProfile }
 }`)
 export const REFRESH_PROFILE = mutation('refreshUserProfile', 'userProfile { ...UserProfile }')
 
 // Runs and approvals
-export const RUN_TURN = mutation('runTurn', 'run { ...Run } turns { ...Turn }')
-export const READ_RUN = withFragments(`query ReadRun($runId: ID!, $as: String) {
+export const RUN_TURN = mutation('runTurn', 'run { ...Run replies { ...Turn } } turns { ...Turn }')
+export const READ_RUN = complete(`query ReadRun($runId: ID!, $as: String) {
   run(id: $runId, as: $as) { ...Run replies { ...Turn } }
 }`)
+export const FOLLOW_RUN = complete(`subscription FollowRun($runId: ID!, $as: String) {
+  runEvents(runId: $runId, as: $as) { ...Run replies { ...Turn } }
+}`)
 export const CANCEL_RUN = mutation('cancelRun', 'run { ...Run }')
-export const LIST_APPROVALS = withFragments(`query Approvals(
+export const LIST_APPROVALS = complete(`query Approvals(
   $conversationId: ID, $state: ApprovalState, $first: Int, $after: String, $last: Int, $before: String, $as: String
 ) {
   approvals(

@@ -50,6 +50,9 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ContextMessage: `ContextMessage {
   role name content parts { ...Part } tokenCount sourceIds
 }`,
+  ContextSizes: `Context {
+  tokenCount tokenBudget truncated stablePrefixTokens
+}`,
   ContextItem: `ContextItem {
   kind included reason tokenCount sourceIds
 }`,
@@ -111,16 +114,12 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
 }`,
 }
 
-/** The fragments of a document whose turns have no fields that differ by viewer. */
-export const SHARED_FRAGMENTS: typeof FRAGMENTS = {
-  ...FRAGMENTS,
-  Turn: `Turn {${SHARED_TURN}
-}`,
-}
+/** The fragment of a turn without fields that differ by viewer. */
+export const SHARED_TURN_FRAGMENT = `Turn {${SHARED_TURN}
+}`
 
 /** Appends the fragments that the text spreads, and the fragments that these spread, each once. */
-/* @__NO_SIDE_EFFECTS__ */
-export function withFragments(text: string, fragments = FRAGMENTS): string {
+export function withFragments(text: string, fragments: typeof FRAGMENTS): string {
   const added = new Set<string>()
   const extend = (part: string): string =>
     [...part.matchAll(/\.\.\.(\w+)/g)].reduce((whole, [, name]) => {

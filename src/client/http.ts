@@ -51,10 +51,15 @@ async function resultOf(response: Response): Promise<Result> {
 }
 
 /** Runs a query or mutation once, and returns its data. @throws ColloquyError */
-export async function request(endpoint: Endpoint, operation: Operation, given?: AbortSignal | null) {
+export async function request(
+  endpoint: Endpoint,
+  operation: Operation,
+  given?: AbortSignal | null,
+  timeoutMs = endpoint.timeoutMs,
+) {
   const { signal, abort, release } = linkedSignal(given)
-  const late = new ColloquyError('TIMEOUT', `The server did not answer within ${endpoint.timeoutMs / 1000} s.`)
-  const timer = setTimeout(() => abort(late), endpoint.timeoutMs)
+  const late = new ColloquyError('TIMEOUT', `The server did not answer within ${timeoutMs / 1000} s.`)
+  const timer = setTimeout(() => abort(late), timeoutMs)
   try {
     const response = await post(endpoint, operation, 'application/graphql-response+json, application/json', signal)
     const { data, errors } = await resultOf(response)

@@ -14,6 +14,7 @@ import { CREATE_CONVERSATION } from './documents.ts'
 import type { Conversation, CreateConversationInput, InboxEvent } from './generated.ts'
 import { createInbox, followInbox, type InboxState } from './inbox.ts'
 import type { Live } from './live.ts'
+import { createClientVerbs, type ClientVerbs } from './client-verbs.ts'
 
 export type { AnswerHandler, AnswerOptions, Question } from './answer.ts'
 export type { AnsweringOptions, ConnectOptions, RequestOptions, ResumeOptions, SendOptions } from './connection.ts'
@@ -26,15 +27,20 @@ export { possibleTypes, scalars } from './generated.ts'
 export type { InboxState } from './inbox.ts'
 export type { Live } from './live.ts'
 export type { PendingTurn } from './outbox.ts'
+export { itemsOf, type Page, type PageOptions } from './page.ts'
 export type { ConnectionState, ReportOptions } from './reports.ts'
 export { resuming } from './resuming.ts'
 export type { WebSocketClass, WebSocketLike } from './socket.ts'
 export type { Source } from './stream-parts.ts'
 export type { Transcript, TranscriptOptions } from './transcript.ts'
 export type { TranscriptState } from './transcript-state.ts'
+export type { ClientVerbs, RequestedApproval } from './client-verbs.ts'
+export type { Context, ConversationVerbs, Recall } from './conversation-verbs.ts'
+export type { RunWithReplies } from './runs.ts'
+export type { Watched } from './watch.ts'
 export type { WriteOptions } from './write.ts'
 
-export type Client = {
+export type Client = ClientVerbs & {
   /** Returns a conversation, by its id or `{ key }`. Nothing is requested until one of its functions is called. */
   conversation(name: string | { key: string }): ConversationHandle
   /**
@@ -75,6 +81,7 @@ export function connect(options: ConnectOptions): Client {
   const conversation = (name: string | { key: string }) =>
     createConversationHandle(connection, typeof name === 'string' ? { id: name } : name)
   return {
+    ...createClientVerbs(connection),
     conversation,
     async createConversation(input = {}, given) {
       const once = input.key == null

@@ -4,12 +4,18 @@
 import { createContext, createElement, useContext, useMemo, useSyncExternalStore, type ReactNode } from 'react'
 import type {
   Client,
+  ConversationEventType,
   ConversationHandle,
+  Fact,
   InboxState,
   Live,
+  Page,
+  Participant,
+  Recall,
   Transcript,
   TranscriptOptions,
   TranscriptState,
+  Watched,
 } from '../client/index.ts'
 
 const ClientContext = createContext<Client | null>(null)
@@ -43,6 +49,61 @@ export function useTranscript(
   const transcript = useMemo(() => conversation.transcript({ pageSize, replies }), [conversation, pageSize, replies])
   const state = useLive(transcript)
   return useMemo(() => ({ ...state, older: transcript.older }), [state, transcript])
+}
+
+/** Event types after which the participants of a conversation, or their presence, may have changed. */
+const PARTICIPANT_EVENTS = [
+  'PARTICIPANT_JOINED',
+  'PARTICIPANT_LEFT',
+  'PARTICIPANT_UPDATED',
+  'PRESENCE_CHANGED',
+] as const satisfies ConversationEventType[]
+
+/**
+ * Returns a value of the conversation, and keeps it current.
+ * @param read see `watch` of ConversationHandle
+ * @param options the value is read anew if they change
+ */
+function useWatched<Value>(
+  conversation: ConversationHandle,
+  read: (signal: AbortSignal) => Promise<Value>,
+  types: readonly ConversationEventType[],
+  options: unknown,
+): Watched<Value> {
+  // The options are compared by their JSON, because a component may create a new object for each rendering.
+  const key = JSON.stringify(options)
+  return useLive(useMemo(() => conversation.watch(read, types), [conversation, key]))
+}
+
+/**
+ * Returns the hits of a query in a conversation. They are not updated by new turns. With an empty query, `value` is null.
+ */
+export function useRecall(
+  conversation: ConversationHandle,
+  query: string,
+  options: Parameters<ConversationHandle['recall']>[1] = {},
+): Watched<Recall | null> {
+  const read = async (signal: AbortSignal) =>
+    query.trim() === '' ? null : conversation.recall(query, { ...options, signal })
+  return useWatched(conversation, read, [], ['recall', query, options])
+}
+
+/** Returns the page of facts from a conversation, and keeps it current. */
+export function useFacts(
+  conversation: ConversationHandle,
+  options: Parameters<ConversationHandle['facts']>[0] = {},
+): Watched<Page<Fact>> {
+  const read = (signal: AbortSignal) => conversation.facts({ ...options, signal })
+  return useWatched(conversation, read, ['FACTS_CHANGED'], ['facts', options])
+}
+
+/** Returns the participants of a conversation with their presence, the first 200 by default, and keeps them current. */
+export function useParticipants(
+  conversation: ConversationHandle,
+  options: Parameters<ConversationHandle['participants']>[0] = { first: 200 },
+): Watched<Page<Participant>> {
+  const read = (signal: AbortSignal) => conversation.participants({ ...options, signal })
+  return useWatched(conversation, read, PARTICIPANT_EVENTS, ['participants', options])
 }
 
 /** Returns the live list of the actor's conversations, with their unread counts. */

@@ -231,6 +231,20 @@ describe('docs/client.md', () => {
       await rm(file)
     }
   })
+
+  it.runIf(isLong)('goes on with a program that remembers, recalls, and builds a context', async () => {
+    const file = await writeProgram('conversation.remember(')
+    try {
+      const child = start(file)
+      const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
+      const printed = lines.join('')
+      expect(printed).toContain("content: 'When is high tide?'")
+      expect(printed).toContain('ferries')
+      expect(printed.trimEnd().split('\n').at(-1)).toBe('When is high tide?')
+    } finally {
+      await rm(file)
+    }
+  })
 })
 
 describe('the operations of docs/agents.md', () => {

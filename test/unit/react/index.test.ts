@@ -4,7 +4,15 @@ import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
 import { expect, it } from 'vitest'
 import { connect, type Client } from '../../../src/client/index.ts'
-import { ColloquyProvider, useConversation, useInbox, useTranscript } from '../../../src/react/index.ts'
+import {
+  ColloquyProvider,
+  useConversation,
+  useFacts,
+  useInbox,
+  useParticipants,
+  useRecall,
+  useTranscript,
+} from '../../../src/react/index.ts'
 
 const client: Client = connect({
   url: 'http://127.0.0.1:9/graphql',
@@ -20,6 +28,17 @@ function Chat() {
 it('the hooks render the state before the first read, without a request', () => {
   const page = createElement(ColloquyProvider, { client }, createElement(Chat))
   expect(renderToString(page)).toBe('<p>loading, 0 turns, 0 unread</p>')
+})
+
+function Memory() {
+  const conversation = useConversation({ key: 'planning' })
+  const watched = [useFacts(conversation), useParticipants(conversation), useRecall(conversation, 'When?')]
+  return createElement('p', null, watched.map(({ status, value }) => `${status} ${value}`).join(', '))
+}
+
+it('the hooks of values render no value before the first read', () => {
+  const page = createElement(ColloquyProvider, { client }, createElement(Memory))
+  expect(renderToString(page)).toBe('<p>loading null, loading null, loading null</p>')
 })
 
 it('the hooks fail outside of a ColloquyProvider, with an error that names the component to add', () => {
