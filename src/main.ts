@@ -3,6 +3,7 @@
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
+import { commandDefaults } from './config/command-defaults.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { launchEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
@@ -133,25 +134,37 @@ function textOf(error: Error & { syscall?: string }): string {
   return isForOperator ? error.message : inspect(describeError(error))
 }
 
+/** Runs a command on the standard streams. Ctrl-C and a reader that closes its end stop the command. */
+async function runCommand(args: string[]): Promise<number> {
+  // Imported only here: the server must start its database before it loads these modules.
+  const { runProgram, EXIT } = await import('./command/program.ts')
+  const stopping = new AbortController()
+  const { stdout, stderr } = process
+  let isClosed = false
+  process.once('SIGINT', () => stopping.abort())
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    isClosed = true
+    stopping.abort()
+  })
+  const code = await runProgram(args, {
+    write: (text) => new Promise((resolve) => void (isClosed ? resolve() : stdout.write(text, () => resolve()))),
+    writeError: (text) => void stderr.write(text),
+    signal: stopping.signal,
+    defaults: commandDefaults(),
+    loadConfig,
+  })
+  return isClosed ? EXIT.success : code
+}
+
 /**
- * Runs the command, configured by environment variables. Without arguments, runs the server until a signal stops it;
- * with `token`, manages API keys; with `--help`, prints the usage. On failure, prints the reason, and exits with code 1, or 2 for invalid arguments.
+ * Runs the command, configured by environment variables. Without arguments, runs the server until a signal stops it. On
+ * failure, prints the reason, and exits with one of the codes in docs/command-line.md.
  */
 export async function main(args: string[]): Promise<void> {
-  const [name, ...rest] = args
   try {
-    if (name === undefined) return await run(loadConfig())
-    // Imported only here: the server must start its database before it loads these modules.
-    const { isHelp, tokenCommand, USAGE, UsageError } = await import('./command/token.ts')
-    if (isHelp(args)) return console.log(USAGE)
-    try {
-      if (name !== 'token') throw new UsageError(`Unknown command: ${name}. Without a command, the server is started.`)
-      console.log(await tokenCommand(rest, loadConfig()))
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      console.error(`${error.message}\n\n${USAGE}`)
-      process.exit(2)
-    }
+    if (args.length === 0) return await run(loadConfig())
+    process.exit(await runCommand(args))
   } catch (error) {
     console.error(maskCredentials(textOf(error as Error)))
     process.exit(1)

@@ -1,4 +1,4 @@
-// Pages of lists.
+// Pages of lists: the types, and a function that yields the items of all pages.
 
 import type { PageInfo } from './generated.ts'
 

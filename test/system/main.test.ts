@@ -81,8 +81,43 @@ describe('a starting process', () => {
     })
     expect(await run(env, undefined, ['tokens'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^Unknown command: tokens.*\n\nUsage: /),
+      stderr: expect.stringMatching(/^error: unknown command 'tokens'\n\(Did you mean token\?\)/),
     })
+  })
+
+  test.runIf(isLong)('runs a command on the embedded database, unless a server has opened it', async () => {
+    const env = { DATA_DIR: join(directory, 'commands'), LOG_LEVEL: 'info' }
+    expect(await run(env, undefined, ['sessions'])).toEqual({
+      code: 0,
+      stdout: 'There are no conversations.\n',
+      stderr: '',
+    })
+    const server = spawn(process.execPath, [...SHORT_LIVED, START], {
+      cwd: root,
+      env: { PATH: process.env.PATH, PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    try {
+      for await (const text of server.stdout.setEncoding('utf8')) if (String(text).includes('"ready on ')) break
+      const { code, stdout, stderr } = await run(env, undefined, ['sessions'])
+      expect([code, stdout, stderr.trimEnd().split('\n').length]).toEqual([1, '', 1])
+      expect(stderr).toContain('in use')
+    } finally {
+      server.kill('SIGTERM')
+      await once(server, 'exit')
+    }
+  })
+
+  test.runIf(isLong)('stops when the reader of its output has closed its end', async () => {
+    const env = { DATA_DIR: join(directory, 'commands') }
+    const child = spawn(process.execPath, [...SHORT_LIVED, START, 'sessions', '--help'], {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    child.stdout.destroy()
+    const [stderr, [code]] = await Promise.all([child.stderr.setEncoding('utf8').toArray(), once(child, 'close')])
+    expect([code, stderr.join('')]).toEqual([0, ''])
   })
 
   test.each([['--help'], ['help'], ['token', '--help'], ['token', 'create', '-h']])(
@@ -90,7 +125,7 @@ describe('a starting process', () => {
     async (...args) => {
       expect(await run({ DATA_DIR: directory }, undefined, args)).toMatchObject({
         code: 0,
-        stdout: expect.stringMatching(/^Usage: colloquy .*\n.*colloquy token COMMAND/),
+        stdout: expect.stringMatching(/^Usage: colloquy .*\n/),
         stderr: '',
       })
     },

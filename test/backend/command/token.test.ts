@@ -2,11 +2,12 @@
 
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tokenCommand, UsageError } from '../../../src/command/token.ts'
+import { EXIT } from '../../../src/command/program.ts'
 import { loadConfig, type Config } from '../../../src/config/config.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { InvalidInput, NotFound } from '../../../src/errors.ts'
 import { backends, newDataDir, type Opened } from '../../support/backend.ts'
+import { runCommand } from '../../support/command.ts'
 
 const TOKEN = /^colloquy_\w{26}_[\w-]{43}$/
 
@@ -22,18 +23,22 @@ describe.each(backends)('colloquy token on $name', (backend) => {
     await opened?.close()
     if (!opened) await rm(config.dataDir, { recursive: true })
   })
-  const token = (...args: string[]) => tokenCommand(args, config)
+  async function token(...args: string[]) {
+    const { code, stdout, stderr } = await runCommand(['token', ...args], { loadConfig: () => config })
+    expect([code, stderr]).toEqual([EXIT.success, ''])
+    return stdout.trimEnd()
+  }
   const parsed = async (...args: string[]) => JSON.parse(await token(...args, '--json'))
 
   it('creates, lists, rotates and revokes a key', async () => {
     expect(await token('list')).toBe('There are no API keys.')
     const first = await token('create', '--actor', 'bot', '--rights', 'read,write', '--days', '3')
     expect(first).toMatch(TOKEN)
-    const conversation = newId('conversation')
-    const more = ['--name', 'other', '--kind', 'TOOL', '--conversation', conversation]
+    const conversations = [newId('conversation'), newId('conversation')]
+    const more = ['--name', 'other', '--kind', 'TOOL', ...conversations.flatMap((id) => ['--conversation', id])]
     const { apiKey, token: second } = await parsed('create', '--actor', 'bot', '--rights', 'read', ...more)
     expect(second).toMatch(TOKEN)
-    expect(apiKey).toMatchObject({ name: 'other', kind: 'TOOL', conversations: [conversation], expiresAt: null })
+    expect(apiKey).toMatchObject({ name: 'other', kind: 'TOOL', conversations, expiresAt: null })
     const listed = await parsed('list')
     expect(listed.map(({ name }: { name: string }) => name)).toEqual(['other', 'bot'])
     expect(JSON.stringify(listed)).not.toContain(first.slice(-43))
@@ -44,18 +49,19 @@ describe.each(backends)('colloquy token on $name', (backend) => {
   })
 
   it.each([
-    [[], /^Name a command/],
-    [['destroy'], /^Unknown command: token destroy/],
-    [['create'], /needs --actor and --rights/],
-    [['create', '--actor', 'bot', '--rights', 'read', '--days', 'x'], /--days must be a whole number/],
-    [['create', '--nope'], /--nope/],
-    [['list', '--overlap', '1'], /does not accept --overlap/],
-    [['list', 'key_1'], /takes no id/],
-    [['revoke'], /takes one id/],
+    [[], /^Usage: colloquy token/],
+    [['destroy'], /unknown command 'destroy'/],
+    [['creat'], /Did you mean create\?/],
+    [['create'], /required option '--actor <name>' not specified/],
+    [['create', '--actor', 'bot', '--rights', 'read', '--days', 'x'], /must be a whole number from 1 to/],
+    [['list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/],
+    [['list', '--overlap', '1'], /unknown option '--overlap'/],
+    [['list', 'key_1'], /too many arguments for 'list'/],
+    [['revoke'], /missing required argument 'id'/],
   ])('refuses %j', async (args, message) => {
-    const refused = token(...args)
-    await expect(refused).rejects.toThrow(UsageError)
-    await expect(refused).rejects.toThrow(message)
+    const { code, stdout, stderr } = await runCommand(['token', ...args], { loadConfig: () => config })
+    expect([code, stdout]).toEqual([EXIT.usage, ''])
+    expect(stderr).toMatch(message)
   })
 
   it('rejects an unknown right and an unknown key', async () => {

@@ -101,7 +101,10 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
     ],
     types: ['config'],
   },
-  command: { all: ['cleanup', 'deps', 'domain', 'clock', 'errors', 'log'], types: ['config'] },
+  command: {
+    all: ['command', 'client', 'server', 'cleanup', 'deps', 'domain', 'clock', 'errors', 'log'],
+    types: ['config'],
+  },
   main: {
     all: [
       'command',

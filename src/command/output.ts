@@ -1,0 +1,43 @@
+// The output of commands: lines for people, or JSON for programs.
+
+/** The streams of a command, and how it must write. */
+export type Output = {
+  /** Whether --json was given. */
+  isJson: boolean
+  /** Writes text to the standard output. Resolves when more may be written. */
+  write(text: string): Promise<void>
+  /** Aborted by Ctrl-C, and when the reader of the output has closed its end. */
+  signal: AbortSignal
+}
+
+/** The result of a command: a value for --json, and lines for people. */
+export type Result = { json: unknown; lines: readonly string[] }
+
+/** Prints the result. */
+export async function print(output: Output, { json, lines }: Result): Promise<void> {
+  const text = output.isJson ? JSON.stringify(json, null, 2) : lines.join('\n')
+  if (text !== '') await output.write(`${text}\n`)
+}
+
+/** Returns the rows as lines with columns of the same width. The last column is not padded. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows.reduce<number[]>(
+    (max, row) => row.map((cell, index) => Math.max(max[index] ?? 0, cell.length)),
+    [],
+  )
+  return rows.map((row) =>
+    row
+      .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index]!)))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+/** Returns the date and time of an ISO 8601 time in UTC, to the minute. */
+export const minuteOf = (time: string): string => time.slice(0, 16).replace('T', ' ')
+
+/** Returns the text on one line, at most `max` characters. */
+export function oneLine(text: string, max = 100): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length > max ? `${line.slice(0, max - 1)}…` : line
+}

@@ -1,0 +1,113 @@
+// The commands that read: conversations, history, recall, context and facts. Each returns its result; program.ts prints it.
+
+import type { Client, ConversationHandle, Turn } from '../client/index.ts'
+import { columns, minuteOf, oneLine, type Result } from './output.ts'
+
+const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
+
+/** Returns the conversation with that id or key. */
+export const conversationOf = (client: Client, name: string): ConversationHandle =>
+  client.conversation(CONVERSATION_ID.test(name) ? name : { key: name })
+
+/** Returns the lines of a turn: its seq, time and author, and its text, whose further lines are indented. */
+export function linesOfTurn({ seq, createdAt, actor, author, role, status, text, parts, audience }: Turn): string[] {
+  const calls = parts.flatMap((part) => {
+    if (part.__typename === 'ToolCallPart') return [`[calls ${part.name} ${JSON.stringify(part.arguments)}]`]
+    if (part.__typename === 'ToolResultPart') return [`[result of ${part.name}: ${JSON.stringify(part.result)}]`]
+    return part.__typename === 'FilePart' ? [`[file ${part.fileName ?? part.url}]`] : []
+  })
+  const marks = [
+    ...(role === 'SYSTEM' ? ['system'] : []),
+    ...(audience ? [`to ${audience.join(', ')}`] : []),
+    ...(status === 'COMMITTED' ? [] : [status.toLowerCase()]),
+  ]
+  const name = author?.displayName ?? actor
+  const head = `${seq}  ${minuteOf(createdAt)}  ${name}${marks.length > 0 ? ` (${marks.join('; ')})` : ''}`
+  return [
+    head,
+    ...[text, ...calls]
+      .filter((line) => line !== '')
+      .flatMap((line) => line.split('\n'))
+      .map((line) => `    ${line}`),
+  ]
+}
+
+/** Lists the conversations of the actor, the most recently active first. */
+export async function listConversations(
+  client: Client,
+  { search, limit }: { search?: string; limit: number },
+): Promise<Result> {
+  const { nodes } = await client.findConversations({ filter: { search }, orderBy: 'UPDATED_AT', first: limit })
+  const rows = nodes.map(({ id, key, title, updatedAt, viewerUnreadCount, lastTurn }) => [
+    minuteOf(updatedAt),
+    key ?? id,
+    viewerUnreadCount > 0 ? `${viewerUnreadCount} unread` : '',
+    oneLine(title ?? lastTurn?.text ?? ''),
+  ])
+  return { json: nodes, lines: rows.length > 0 ? columns(rows) : ['There are no conversations.'] }
+}
+
+/** Reads the newest turns of a conversation, oldest first. */
+export async function readHistory(
+  conversation: ConversationHandle,
+  { last, before }: { last: number; before?: string },
+): Promise<Result> {
+  const page = await conversation.turns({ last, before })
+  const lines = page.nodes.flatMap(linesOfTurn)
+  const { hasPreviousPage, startCursor } = page.pageInfo
+  const more = hasPreviousPage ? ['', `Older turns: add --before ${startCursor}`] : []
+  return { json: page, lines: page.nodes.length > 0 ? [...lines, ...more] : ['There are no turns.'] }
+}
+
+type Recall = Awaited<ReturnType<ConversationHandle['recall']>>
+
+/** Prints the hits of a recall, best first. */
+export function resultOfRecall(recall: Recall): Result {
+  const lines = recall.hits.map(({ relevance, memory }) => {
+    const score = relevance.toFixed(2)
+    if (memory.__typename === 'Turn') return `${score}  turn ${memory.seq}  ${memory.actor}: ${oneLine(memory.text)}`
+    if (memory.__typename === 'Summary') return `${score}  summary  ${oneLine(memory.content)}`
+    return `${score}  fact  ${memory.subject} ${memory.predicate} ${memory.object}`
+  })
+  return { json: recall, lines: lines.length > 0 ? lines : ['Nothing is relevant to the query.'] }
+}
+
+/** Prints the sections of a context with their tokens, and what was left out. */
+export async function readContext(
+  conversation: ConversationHandle,
+  input: { tokenBudget: number; query?: string; includeFacts: boolean; includeProfile: boolean },
+): Promise<Result> {
+  const context = await conversation.context(input)
+  const rows = context.items.map(({ kind, included, tokenCount, sourceIds, reason }) => [
+    kind.toLowerCase().replaceAll('_', ' '),
+    included ? String(tokenCount) : `(${tokenCount})`,
+    `${sourceIds.length} ${sourceIds.length === 1 ? 'source' : 'sources'}`,
+    included ? reason : `left out: ${reason}`,
+  ])
+  const { tokenCount, tokenBudget, messages } = context
+  const lines = [
+    ...columns([['SECTION', 'TOKENS', 'SOURCES', 'REASON'], ...rows]),
+    '',
+    `${messages.length} messages, ${tokenCount} of ${tokenBudget} tokens.`,
+  ]
+  return { json: context, lines }
+}
+
+/** Lists the active facts, newest first. */
+export async function listFacts(
+  client: Client,
+  { conversation, user, predicate, limit }: { conversation?: string; user?: string; predicate?: string; limit: number },
+): Promise<Result> {
+  const filter = { userId: user, predicate }
+  const page =
+    conversation === undefined
+      ? await client.facts({ filter, first: limit })
+      : await conversationOf(client, conversation).facts({ filter, first: limit })
+  const rows = page.nodes.map(({ id, subject, predicate, object, confidence, observedAt }) => [
+    minuteOf(observedAt),
+    `${subject} ${predicate} ${object}`,
+    confidence < 1 ? `${Math.round(confidence * 100)} %` : '',
+    id,
+  ])
+  return { json: page, lines: rows.length > 0 ? columns(rows) : ['There are no facts.'] }
+}

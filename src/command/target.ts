@@ -1,0 +1,85 @@
+// The server that a command talks to: the one at --url, or one that runs in this process for the duration of the command,
+// on the database that the settings select.
+
+import { createHmac, randomBytes } from 'node:crypto'
+import { connect, type Client } from '../client/index.ts'
+import type { Config } from '../config/config.ts'
+import type { Authentication } from '../config/authentication.ts'
+import { RIGHTS } from '../domain/principal.ts'
+
+/** The options that select the server and the viewer. */
+export type TargetOptions = { url?: string; token?: string; actor?: string; tenant?: string }
+
+export type Target = { client: Client; close(): Promise<void> }
+
+/** Actor of a command without --actor in this process. */
+const DEFAULT_ACTOR = 'user'
+const DEFAULT_TENANT = 'default'
+/** Time for which a failed request is repeated, ms. A person waits for the command. */
+const RETRY_MS = 2_000
+
+const ISSUER = 'colloquy command'
+
+const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** Returns a JSON Web Token with all rights, signed by HS256. */
+function tokenOf(secret: string, tenant: string, actor: string): string {
+  const claims = { iss: ISSUER, aud: ISSUER, sub: actor, tenant, rights: [...RIGHTS] }
+  const signed = `${base64url({ alg: 'HS256', typ: 'JWT' })}.${base64url({ ...claims, exp: 4_000_000_000 })}`
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+}
+
+/** Accepts only tokens that are signed with the secret. */
+const authenticationWith = (secret: string): Authentication => ({
+  isRequired: true,
+  jwt: {
+    key: { secret },
+    issuer: ISSUER,
+    audience: ISSUER,
+    clockToleranceSeconds: 0,
+    claims: { tenant: 'tenant', actor: 'sub', kind: 'kind', rights: 'rights' },
+    tenant: null,
+  },
+})
+
+/**
+ * Starts a server in this process, on a free port of the loopback interface. Other users of the machine cannot use it,
+ * because it accepts only a token with a random secret.
+ * @throws DataDirInUse, DatabaseUnreachable and the other errors of createDeps
+ */
+async function openOwn(
+  config: Config,
+  { tenant = DEFAULT_TENANT, actor = DEFAULT_ACTOR }: TargetOptions,
+): Promise<Target> {
+  const { createDeps } = await import('../deps.ts')
+  const { createServer } = await import('../server/http.ts')
+  const { createLog } = await import('../log.ts')
+  const { deps, health, close } = await createDeps(config, createLog('silent'))
+  const secret = randomBytes(32).toString('base64url')
+  const own = { host: '127.0.0.1', port: 0, authentication: authenticationWith(secret) }
+  const server = createServer(deps, { ...config, ...own }, health)
+  const port = await server.listen()
+  const client = connect({
+    url: `http://127.0.0.1:${port}/graphql`,
+    token: tokenOf(secret, tenant, actor),
+    webSocket: null,
+  })
+  return {
+    client,
+    async close() {
+      await client.close()
+      await server.close()
+      await close()
+    },
+  }
+}
+
+/** Opens the server that the options select. `loadConfig` is called only without a URL. */
+export async function openTarget(options: TargetOptions, loadConfig: () => Config): Promise<Target> {
+  const { url, ...viewer } = options
+  if (url === undefined) return openOwn(loadConfig(), options)
+  const endpoint = new URL(url)
+  if (endpoint.pathname === '/') endpoint.pathname = '/graphql'
+  const client = connect({ url: endpoint.href, ...viewer, retryForMs: RETRY_MS, webSocket: null, onError: () => {} })
+  return { client, close: () => client.close() }
+}
