@@ -9,7 +9,7 @@ import { createConversation, updateConversation } from '../../src/domain/convers
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
-import { eraseUser } from '../../src/domain/erasure/erase-user.ts'
+import { continueErasures, eraseUser, getErasure, type Erasure } from '../../src/domain/erasure/erase-user.ts'
 import { pruneConversations } from '../../src/domain/erasure/retention.ts'
 import { updateTenantSettings } from '../../src/domain/tenant-settings.ts'
 import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
@@ -69,6 +69,15 @@ const opened = async ({ deps, ada, conversationId }: Given, text = 'Hello') => {
   const { id: turnId } = (await openTurn(deps, ada, input)).turn
   if (text) await appendDelta(deps, ada, { turnId, writerToken: WRITER, text })
   return { turnId, writerToken: WRITER }
+}
+/** Returns the erasure when it is complete: the call that started it works for 2 s at most. */
+async function completed(deps: Deps, viewer: Viewer, erasure: Erasure): Promise<Erasure> {
+  let current = erasure
+  while (current.receipt === null) {
+    await continueErasures(deps)
+    current = (await getErasure(deps, viewer, erasure.id))!
+  }
+  return current
 }
 const statement = (object: string) => ({ subject: 'ada', predicate: 'lives in', object })
 const about = { userId: 'ada' }
@@ -130,9 +139,9 @@ const ROWS: Record<string, Row> = {
   eraseUser: {
     prepare:
       ({ ada }) =>
-      (deps) =>
-        eraseUser(deps, ada, { userId: 'ada' }),
-    same: ({ receipt }) => receipt?.subject,
+      async (deps) =>
+        completed(deps, ada, await eraseUser(deps, ada, { userId: 'ada' })),
+    same: ({ receipt }) => receipt.subject,
   },
   updateTenantSettings: {
     prepare:
