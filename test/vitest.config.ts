@@ -11,7 +11,7 @@ import { HANG_MS, PATIENCE_MS } from './support/patience.ts'
 /** The system tests of `npm test`, which takes two minutes. LONG=1 adds the others. */
 const SYSTEM = [
   'test/system/{access-matrix,beside,compose,development-servers,docs-examples}.test.ts',
-  'test/system/{main,memory-loop,story}.test.ts',
+  'test/system/{main,memory-loop,python-client,story}.test.ts',
   'test/system/scripts/**/*.test.ts',
   'test/system/server/http.*.test.ts',
   'test/system/store/data-dir.test.ts',

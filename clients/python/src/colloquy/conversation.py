@@ -47,6 +47,10 @@ class Conversation:
         """Return the fields of the conversation."""
         return cast(ConversationFields, self._client.request("GET", self._path, query=fields_of({"as": as_})))
 
+    def delete(self, *, as_: str | None = None) -> None:
+        """Delete the conversation permanently, with its turns, summaries, and facts that have no other source."""
+        self._client.request("DELETE", self._path, query=fields_of({"as": as_}))
+
     def append(self, content: str | None = None, *, role: str = "USER", **fields: object) -> Turn:
         """Append a turn, and return it. The request is repeated until the server acknowledges it; the turn is one.
 
@@ -112,7 +116,7 @@ class Conversation:
         token_budget: maximum token count of the messages.
         format: OPENAI, ANTHROPIC, AI_SDK or UI_MESSAGES for `messages` that are ready to send. Defaults to None, for
             messages with the fields of the API.
-        options: inputs of `buildContext`, for example `query` or `include_facts`.
+        options: inputs of `buildContext`, for example `recent_turns=20`, or `query` with `semantic_recall={"k": 5}`.
         """
         body = fields_of({"token_budget": token_budget, "format": format, **options})
         route = "context" if format is None else "rendered-context"
@@ -137,13 +141,13 @@ class Conversation:
         facts = cast("list[Fact]", self._client.request("POST", "/facts", body=body)["facts"])
         return facts[0] if facts else None
 
-    def summarize(self, **options: object) -> Summary | None:
-        """Summarise the turns, and return the summary. None if there are no turns to summarise.
+    def summarize(self, **options: object) -> Summary:
+        """Summarise the turns, and return the summary. Fails with INVALID_INPUT if there are no turns to summarise.
 
         options: inputs of `summarize`, for example `through`, the id of the last turn to summarise.
         """
         answer = self._client.request("POST", f"{self._path}/summaries", body=fields_of(options))
-        return cast("Summary | None", answer["summary"])
+        return cast(Summary, answer["summary"])
 
     def follow(
         self, after_seq: int | None = None, types: Collection[str] | None = None, *, as_: str | None = None

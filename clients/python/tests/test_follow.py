@@ -1,0 +1,138 @@
+"""Tests that followers receive each entry once and in order, over connections that are cut."""
+
+import threading
+
+from colloquy import ColloquyError, Event
+from colloquy.deltas import Joiner, utf16_length, without_utf16_prefix
+from support import PATIENCE, ServerTest, problem, scripted
+
+
+def delta(start: int, text: str, turn: str = "t") -> Event:
+    return {"__typename": "TurnDelta", "seq": None, "turnId": turn, "start": start, "text": text}
+
+
+class FollowTest(ServerTest):
+    def test_resumes_after_cuts_without_loss_and_doubles(self) -> None:
+        conversation = self.create()
+        proxy = self.proxy()
+        follower = self.connect(proxy.url).conversation(key="harbour").follow(after_seq=0, types=["TURN_APPENDED"])
+        texts = [conversation.append(f"turn {number}")["text"] for number in range(3)]
+        received: list[Event] = []
+        for event in follower:
+            received.append(event)
+            number = len(received)
+            if number == 12:
+                break
+            if number % 3 == 0:
+                proxy.refuse()
+                texts += [conversation.append(f"turn {number}, while away")["text"] for _ in range(2)]
+                proxy.restore()
+                texts.append(conversation.append(f"turn {number}, afterwards")["text"])
+            elif number % 3 == 1:
+                proxy.cut()
+        follower.close()
+        self.assertEqual([event["turn"]["text"] for event in received], texts)
+        self.assertEqual([event["seq"] for event in received], list(range(2, 14)))
+
+    def test_delivers_the_text_of_a_streaming_turn_once(self) -> None:
+        conversation = self.create()
+        proxy = self.proxy()
+        follower = self.connect(proxy.url).conversation(key="harbour").follow(types=["TURN_DELTA"])
+        words = ["One ", "😀 two ", "three ", "😀😀 four"]
+        received = threading.Semaphore(0)
+
+        def chunks() -> object:
+            for word in words:
+                yield word
+                assert received.acquire(timeout=PATIENCE)
+                proxy.cut()
+
+        writer = threading.Thread(target=conversation.write, args=(chunks(),), daemon=True)
+        writer.start()
+        text = ""
+        while text != "".join(words):
+            event = next(follower)
+            self.assertEqual(event["start"], utf16_length(text))
+            text += event["text"]
+            self.assertEqual(event["joined"], text)
+            received.release()
+        writer.join(PATIENCE)
+        follower.close()
+
+    def test_begins_with_the_entries_after_the_call(self) -> None:
+        conversation = self.create()
+        conversation.append("before")
+        follower = conversation.follow()
+        conversation.append("after")
+        self.assertEqual(next(follower)["turn"]["text"], "after")
+        follower.close()
+
+    def test_ends_when_the_conversation_is_deleted(self) -> None:
+        follower = self.create().follow(after_seq=0, types=["TURN_APPENDED"])
+        self.client.conversation(key="harbour").delete()
+        with self.assertRaises(ColloquyError):
+            next(follower)
+        conversation = self.create()
+        follower = conversation.follow(after_seq=0, types=["TURN_APPENDED"])
+        conversation.append("Hello")
+        self.assertEqual(next(follower)["seq"], 2)
+        self.client.conversation(key="harbour").delete()
+        self.assertEqual([event["__typename"] for event in follower], ["ConversationDeleted"])
+
+    def test_ends_when_the_conversation_is_deleted_while_the_connection_is_lost(self) -> None:
+        conversation = self.create()
+        conversation.append("Hello")
+        proxy = self.proxy()
+        follower = self.connect(proxy.url).conversation(key="harbour").follow(after_seq=0, types=["TURN_APPENDED"])
+        self.assertEqual(next(follower)["seq"], 2)
+        proxy.refuse()
+        self.client.conversation(key="harbour").delete()
+        # A new conversation with the same key is another one.
+        self.create().append("Other")
+        proxy.restore()
+        self.assertEqual(list(follower), [])
+
+    def test_fails_if_the_server_cannot_be_reached(self) -> None:
+        conversation = self.create()
+        conversation.append("Hello")
+        proxy = self.proxy()
+        client = self.connect(proxy.url, retry_for=0.5)
+        follower = client.conversation(key="harbour").follow(after_seq=0, types=["TURN_APPENDED"])
+        next(follower)
+        proxy.refuse()
+        with self.assertRaises(ColloquyError) as caught:
+            next(follower)
+        self.assertEqual(caught.exception.code, "NETWORK")
+
+    def test_reports_errors_at_once(self) -> None:
+        with self.assertRaises(ColloquyError) as caught:
+            self.client.conversation(key="none").follow()
+        self.assertEqual(caught.exception.code, "NOT_FOUND")
+        with self.assertRaises(ColloquyError) as caught:
+            next(self.create().follow(types=["TURN_APPEND"]))
+        self.assertEqual((caught.exception.code, caught.exception.issues[0]["path"]), ("INVALID_INPUT", ["types", "0"]))
+
+    def test_joins_overlapping_deltas(self) -> None:
+        joiner = Joiner()
+        self.assertEqual(joiner.join(delta(0, "a😀")), {**delta(0, "a😀"), "joined": "a😀"})
+        self.assertIsNone(joiner.join(delta(1, "😀")))
+        self.assertEqual(joiner.join(delta(1, "😀b")), {**delta(3, "b"), "joined": "a😀b"})
+        self.assertEqual(without_utf16_prefix("😀b", 2), "b")
+
+    def test_reports_a_failure_within_the_stream(self) -> None:
+        head = (200, {"Content-Type": "application/json"}, '{"id": "conv_1", "lastSeq": 4}')
+        failure = 'data: {"errors": [{"message": "Refused.", "extensions": {"code": "UNAUTHENTICATED"}}]}\n\n'
+        with scripted(head, (200, {"Content-Type": "text/event-stream"}, failure)) as server:
+            with self.assertRaises(ColloquyError) as caught:
+                next(self.connect(server.url).conversation("conv_1").follow())
+            self.assertEqual(caught.exception.code, "UNAUTHENTICATED")
+            self.assertIn("afterSeq=4", server.requests[1][1])
+
+    def test_resumes_after_a_gap(self) -> None:
+        head = (200, {"Content-Type": "application/json"}, '{"id": "conv_1", "lastSeq": 4}')
+        gap = ':\n\nid: 9\ndata: {"__typename": "Gap", "seq": null, "resumeAfterSeq": 9}\n\n'
+        streams = [(200, {"Content-Type": "text/event-stream"}, text) for text in (gap, "event: complete\ndata:\n\n")]
+        with scripted(head, problem(503, "UNAVAILABLE"), *streams) as server:
+            follower = self.connect(server.url).conversation("conv_1").follow()
+            self.assertEqual([event["__typename"] for event in follower], ["Gap"])
+            self.assertIn("afterSeq=9", server.requests[3][1])
