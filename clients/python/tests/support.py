@@ -1,5 +1,6 @@
 """Support of the tests: clients of the server at COLLOQUY_URL, a proxy that cuts connections, and a scripted server."""
 
+import faulthandler
 import json
 import os
 import socket
@@ -16,12 +17,17 @@ from colloquy import Client, Conversation, connect
 URL = os.environ["COLLOQUY_URL"]
 #: Time for which tests wait for a condition, s. A loaded machine may be slow.
 PATIENCE = 90.0
+#: Time after which a test counts as hanging, s.
+HANG = 2 * PATIENCE
 
 
 class ServerTest(unittest.TestCase):
     """A test with a tenant of its own."""
 
     def setUp(self) -> None:
+        # Ends a test that hangs, and prints where.
+        faulthandler.dump_traceback_later(HANG, exit=True)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
         self.tenant = uuid.uuid4().hex
         self.client = self.connect()
 
@@ -51,6 +57,8 @@ class Proxy:
         self.lost = 0
         #: Number of connections that were accepted.
         self.accepted = 0
+        #: Number of requests with a delta.
+        self.deltas = 0
         #: Number of requests with an empty delta.
         self.heartbeats = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -114,6 +122,7 @@ class Proxy:
 
     def _see(self, data: bytes) -> bool:
         with self._condition:
+            self.deltas += data.count(b"/deltas HTTP/1.1")
             self.heartbeats += data.count(b'"text": ""')
             self._condition.notify_all()
         return True
@@ -144,13 +153,18 @@ def problem(status: int, code: str, **headers: str) -> Answer:
     return status, {"Content-Type": "application/problem+json", **headers}, json.dumps(body)
 
 
-def page_of_proxy(status: int) -> Answer:
+def page_of_proxy(status: int, **headers: str) -> Answer:
     """An answer of a proxy, which is not JSON."""
-    return status, {"Content-Type": "text/html"}, "<html>Bad gateway</html>"
+    return status, {"Content-Type": "text/html", **headers}, "<html>Bad gateway</html>"
 
 
 def success(**body: object) -> Answer:
     return 200, {"Content-Type": "application/json"}, json.dumps(body)
+
+
+def stream(*messages: str) -> Answer:
+    """An event stream with these messages, which then ends."""
+    return 200, {"Content-Type": "text/event-stream"}, ":\n\n" + "".join(f"{each}\n\n" for each in messages)
 
 
 class Scripted:

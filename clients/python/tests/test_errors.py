@@ -47,14 +47,15 @@ class ErrorsTest(ServerTest):
             problem(503, "SERVER_BUSY", **{"Retry-After": "7"}),
             problem(429, "RATE_LIMITED", **{"Retry-After": "2"}),
             page_of_proxy(502),
+            page_of_proxy(503, **{"Retry-After": "5"}),
             problem(500, "INTERNAL_SERVER_ERROR"),
         ]
         with scripted(*failures, PAGE) as server, patch("time.sleep") as sleep:
             self.assertEqual(self.connect(server.url).conversation("c").history(), [])
         waits = [call.args[0] for call in sleep.call_args_list]
-        self.assertEqual(waits[:2], [7, 2])
-        self.assertTrue(0.2 <= waits[2] <= 0.4 and 0.4 <= waits[3] <= 0.8, waits)
-        self.assertEqual(len(server.requests), 5)
+        self.assertEqual([*waits[:2], waits[3]], [7, 2, 5])
+        self.assertTrue(0.2 <= waits[2] <= 0.4 and 0.8 <= waits[4] <= 1.6, waits)
+        self.assertEqual(len(server.requests), 6)
 
     def test_does_not_wait_longer_than_retry_for(self) -> None:
         with scripted(problem(503, "SERVER_BUSY", **{"Retry-After": "9"})) as server, patch("time.sleep") as sleep:

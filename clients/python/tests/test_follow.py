@@ -1,10 +1,14 @@
 """Tests that followers receive each entry once and in order, over connections that are cut."""
 
+import json
 import threading
 
 from colloquy import ColloquyError, Event
 from colloquy.deltas import Joiner, utf16_length, without_utf16_prefix
-from support import PATIENCE, ServerTest, problem, scripted
+from support import PATIENCE, ServerTest, problem, scripted, stream, success
+
+HEAD = success(id="conv_1", lastSeq=4)
+COMPLETE = "event: complete\ndata:"
 
 
 def delta(start: int, text: str, turn: str = "t") -> Event:
@@ -120,19 +124,37 @@ class FollowTest(ServerTest):
         self.assertEqual(without_utf16_prefix("😀b", 2), "b")
 
     def test_reports_a_failure_within_the_stream(self) -> None:
-        head = (200, {"Content-Type": "application/json"}, '{"id": "conv_1", "lastSeq": 4}')
-        failure = 'data: {"errors": [{"message": "Refused.", "extensions": {"code": "UNAUTHENTICATED"}}]}\n\n'
-        with scripted(head, (200, {"Content-Type": "text/event-stream"}, failure)) as server:
+        failure = 'data: {"errors": [{"message": "Refused.", "extensions": {"code": "UNAUTHENTICATED"}}]}'
+        with scripted(HEAD, stream(failure)) as server:
             with self.assertRaises(ColloquyError) as caught:
                 next(self.connect(server.url).conversation("conv_1").follow())
             self.assertEqual(caught.exception.code, "UNAUTHENTICATED")
             self.assertIn("afterSeq=4", server.requests[1][1])
 
     def test_resumes_after_a_gap(self) -> None:
-        head = (200, {"Content-Type": "application/json"}, '{"id": "conv_1", "lastSeq": 4}')
-        gap = ':\n\nid: 9\ndata: {"__typename": "Gap", "seq": null, "resumeAfterSeq": 9}\n\n'
-        streams = [(200, {"Content-Type": "text/event-stream"}, text) for text in (gap, "event: complete\ndata:\n\n")]
-        with scripted(head, problem(503, "UNAVAILABLE"), *streams) as server:
+        gap = 'id: 9\ndata: {"__typename": "Gap", "seq": null, "resumeAfterSeq": 9}'
+        with scripted(HEAD, problem(503, "UNAVAILABLE"), stream(gap), stream(COMPLETE)) as server:
             follower = self.connect(server.url).conversation("conv_1").follow()
             self.assertEqual([event["__typename"] for event in follower], ["Gap"])
             self.assertIn("afterSeq=9", server.requests[3][1])
+
+    def test_skips_entries_that_the_server_repeats(self) -> None:
+        first, second = [f'data: {{"__typename": "TurnAppended", "seq": {seq}}}' for seq in (5, 6)]
+        with scripted(HEAD, stream(first, first), stream(first, second), stream(COMPLETE)) as server:
+            follower = self.connect(server.url).conversation("conv_1").follow()
+            self.assertEqual([event["seq"] for event in follower], [5, 6])
+
+    def test_ends_after_the_deletion_without_a_further_request(self) -> None:
+        deleted = 'data: {"__typename": "ConversationDeleted", "seq": null}'
+        with scripted(HEAD, stream(deleted), stream(COMPLETE)) as server:
+            follower = self.connect(server.url).conversation("conv_1").follow()
+            self.assertEqual([event["__typename"] for event in follower], ["ConversationDeleted"])
+            self.assertEqual(len(server.requests), 2)
+
+    def test_subscribes_again_if_text_before_a_delta_is_missing(self) -> None:
+        late, whole = [f"data: {json.dumps(delta(start, text))}" for start, text in [(3, "def"), (0, "abcdef")]]
+        with scripted(HEAD, stream(late), stream(whole), stream(COMPLETE)) as server:
+            follower = self.connect(server.url).conversation("conv_1").follow(types=["TURN_DELTA"])
+            self.assertEqual([event["joined"] for event in follower], ["abcdef"])
+            # The ends of turns are requested too, to drop their text.
+            self.assertIn("types=TURN_ABORTED&types=TURN_COMMITTED", server.requests[1][1])

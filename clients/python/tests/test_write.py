@@ -29,8 +29,12 @@ class WriteTest(ServerTest):
         self.assertGreater(proxy.lost, 0)
 
     def test_splits_long_text(self) -> None:
-        text = "😀" * 20_000 + "end"
-        self.assertEqual(self.create().write(["", text])["text"], text)
+        text = "😀" * 35_000 + "end"
+        self.create()
+        proxy = self.proxy()
+        turn = self.connect(proxy.url).conversation(key="harbour").write(["", text])
+        self.assertEqual(turn["text"], text)
+        self.assertGreaterEqual(proxy.deltas - proxy.heartbeats, 3)
 
     def test_adds_parts_at_the_commit(self) -> None:
         part = {"toolCall": {"callId": "1", "name": "tide", "arguments": {}}}
@@ -74,7 +78,7 @@ class WriteTest(ServerTest):
         self.assertEqual(self.last_turn()["abortReason"], "Stopped by the writer.")
 
     def test_refuses_chunks_that_are_not_text(self) -> None:
-        with self.assertRaises(TypeError):
+        with self.assertRaisesRegex(TypeError, "must be a str, not bytes"):
             self.create().write([b"bytes"])  # type: ignore[list-item]
         self.assertEqual(self.last_turn()["status"], "ABORTED")
 

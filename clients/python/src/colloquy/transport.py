@@ -119,14 +119,13 @@ class Transport:
         connection = self._take(request)
         if connection is None:
             host, port = self._address
-            connection = self._class(host, port, timeout=timeout)
+            connection = self._class(host, port, timeout=self._timeout)
             try:
                 connection.connect()
             except OSError as error:
                 connection.close()
-                raise _lost(error, timeout, was_sent=False) from error
-        elif connection.sock:
-            connection.sock.settimeout(timeout)
+                raise _lost(error, self._timeout, was_sent=False) from error
+        connection.sock.settimeout(timeout)
         try:
             # A server that refuses a large body answers before it has read all of it.
             with suppress(BrokenPipeError):

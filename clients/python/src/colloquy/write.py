@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from .deltas import utf16_length
@@ -40,7 +41,7 @@ class _Sender(threading.Thread):
         self._start = 0
         self._is_closed = False
         #: The first permanent failure.
-        self.failure: ColloquyError | None = None
+        self.failure: BaseException | None = None
 
     def add(self, text: str) -> None:
         """Add text. Waits while much text is not sent. Raises the failure of an earlier delta."""
@@ -68,9 +69,8 @@ class _Sender(threading.Thread):
                 self._client.request("POST", f"{self._path}/deltas", body=body, is_repeatable=True)
                 self._start += utf16_length(text)
         except BaseException as error:
-            known = isinstance(error, ColloquyError)
             with self._condition:
-                self.failure = cast(ColloquyError, error) if known else ColloquyError("NETWORK", repr(error))
+                self.failure = error
                 self._condition.notify_all()
 
     def _take(self) -> str | None:
@@ -129,12 +129,8 @@ def _reason_of(error: BaseException) -> str:
 
 def _abort(client: Client, path: str, authority: Mapping[str, object], sender: _Sender, reason: str) -> None:
     """Send the rest of the text, then abort the turn. If this fails, the lease of the turn expires."""
-    try:
+    with suppress(Exception):
         sender.finish(_ABORT_FOR)
-    except ColloquyError:
-        pass
-    try:
+    with suppress(Exception):
         body = {**authority, "reason": reason}
         client.request("POST", f"{path}/abort", body=body, is_repeatable=True, retry_for=_ABORT_FOR)
-    except ColloquyError:
-        pass
