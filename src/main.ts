@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import type { Logger } from 'pino'
 import { commandDefaults } from './config/command-defaults.ts'
 import { loadConfig, type Config } from './config/config.ts'
+import { readSettings } from './config/settings.ts'
 import { launchEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
 import { createLog, describeError, maskCredentials } from './log.ts'
@@ -153,6 +154,7 @@ async function runCommand(args: string[]): Promise<number> {
     signal: stopping.signal,
     defaults: commandDefaults(),
     loadConfig,
+    readSettings,
   })
   return isClosed ? EXIT.success : code
 }

@@ -5,7 +5,9 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { ColloquyError } from '../client/errors.ts'
 import type { Client } from '../client/index.ts'
 import type { Config } from '../config/config.ts'
+import type { Setting } from '../config/settings.ts'
 import { RIGHTS } from '../domain/principal.ts'
+import { selectSettings } from './config.ts'
 import { ask, CommandFailed, tail } from './live.ts'
 import { print, type Output, type Result } from './output.ts'
 import { conversationOf, listConversations, listFacts, readContext, readHistory, resultOfRecall } from './read.ts'
@@ -22,6 +24,8 @@ export type Io = Omit<Output, 'isJson'> & {
   defaults: { url?: string | undefined; token?: string | undefined }
   /** Reads the settings of the server. @throws ConfigError */
   loadConfig(): Config
+  /** Returns the settings as text, with their sources. */
+  readSettings(): Setting[]
 }
 
 /** Returns a parser of a whole number from `min` to `max`. */
@@ -80,6 +84,7 @@ function createProgram(io: Io): Command {
 
   addReading(add, withClient)
   addLive(add, withClient)
+  addConfig(program, io)
   addToken(program, io)
   return program
 }
@@ -159,6 +164,18 @@ function addLive(add: Add, withClient: WithClient): void {
         return ask(client, conversationOf(client, name), { text, agent, provider, timeoutSeconds }, output)
       }),
     )
+}
+
+function addConfig(program: Command, io: Io): void {
+  withOutput(program.command('config [names...]'))
+    .description('print the effective settings of the server, and the source of each')
+    .action(async (names: string[], { json: isJson }: { json: boolean }) => {
+      // Wrong settings are reported before any of them is printed.
+      io.loadConfig()
+      const selected = selectSettings(io.readSettings(), names)
+      if ('unknown' in selected) throw new CommandFailed(selected.unknown)
+      await print({ ...io, isJson }, selected)
+    })
 }
 
 function addToken(program: Command, io: Io): void {

@@ -18,6 +18,7 @@ export async function runCommand(
     loadConfig: () => {
       throw new Error('The command must not read the settings.')
     },
+    readSettings: () => [],
     ...io,
   })
   return { code, ...output }

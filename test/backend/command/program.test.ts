@@ -4,6 +4,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import { EXIT, type Io } from '../../../src/command/program.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { readSettings } from '../../../src/config/settings.ts'
 import { setPresence } from '../../../src/domain/presence.ts'
 import { backends } from '../../support/backend.ts'
 import { runCommand } from '../../support/command.ts'
@@ -225,6 +227,24 @@ describe('the command line', () => {
     const printed = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? /gm)].map(([, name]) => name)
     expect(printed.filter((name) => name !== 'help')).toEqual(commands)
     expect(table(page, '| Code |').map(([code]) => Number(code))).toEqual(Object.values(EXIT))
+  })
+
+  it('prints the settings and their sources, or says which are wrong', async () => {
+    const env = { PORT: '80', DATABASE_URL: 'postgres://u:secret@db/x' }
+    const io = { loadConfig: () => loadConfig(env), readSettings: () => readSettings(env) }
+    const { stdout } = await runCommand(['config'], io)
+    expect(stdout).toMatch(/^NAME +VALUE +SOURCE\nPORT +80 +environment\nHOST +127\.0\.0\.1 +default\n/)
+    expect(stdout).not.toContain('secret')
+    expect(JSON.parse((await runCommand(['config', 'PORT', '--json'], io)).stdout)).toEqual([
+      { name: 'PORT', value: '80', source: 'environment', file: null },
+    ])
+    expect(await runCommand(['config', 'PROT'], io)).toEqual({
+      code: EXIT.failure,
+      stdout: '',
+      stderr: 'There is no setting PROT. Did you mean PORT?\n',
+    })
+    const wrong = runCommand(['config'], { ...io, loadConfig: () => loadConfig({ PORT: 'x' }) })
+    await expect(wrong).rejects.toThrow('PORT is "x"')
   })
 
   it('prints its help', async () => {

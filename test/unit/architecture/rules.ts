@@ -102,7 +102,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
     types: ['config'],
   },
   command: {
-    all: ['command', 'client', 'server', 'cleanup', 'deps', 'domain', 'clock', 'errors', 'log'],
+    all: ['command', 'client', 'server', 'cleanup', 'deps', 'domain', 'text', 'clock', 'errors', 'log'],
     types: ['config'],
   },
   main: {
