@@ -312,6 +312,14 @@ describe.each(backends)('event streams of the REST API on $name', (backend) => {
     await ended
   })
 
+  it('are not opened again for a client that has received the end of a stream', async () => {
+    const { tenant, names } = client(server)
+    const conversationId = await tenant.newConversation('ada')
+    const headers = { ...names, 'last-event-id': 'complete' }
+    const { status } = await fetch(`${server.url}/api/v1/conversations/${conversationId}/events`, { headers })
+    expect(status).toBe(204)
+  })
+
   it('deliver the inbox', async () => {
     const { tenant, names } = client(server)
     const conversationId = await tenant.newConversation('ada', { actor: 'bob', respond: 'ALWAYS' })
