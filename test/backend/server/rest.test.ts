@@ -4,9 +4,10 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { EventSource } from 'eventsource'
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createApiKey } from '../../../src/domain/api-key/api-key.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import { DatabaseUnavailable } from '../../../src/errors.ts'
 import { backends, embedded } from '../../support/backend.ts'
 import { overload, OVERLOAD, OVERLOADING } from '../../support/overload.ts'
 import { sendRest, type RestAnswer } from '../../support/rest.ts'
@@ -173,6 +174,21 @@ describe.each(backends)('the REST API on $name', (backend) => {
     const problem = problemIn(await send(method, path, body))
     expect(problem).toMatchObject({ status: 400, ...(rest as { status?: number }) })
     expect(problem.detail).toMatch(detail)
+  })
+
+  it('masks an unexpected error, and says that a busy database may answer later', async () => {
+    const { tenant, send } = client(server)
+    const path = `/conversations/${await tenant.newConversation('ada')}/participants`
+    const { pool } = server.deps.reads
+    const spy = vi.spyOn(pool, 'query')
+    onTestFinished(() => spy.mockRestore())
+    spy.mockImplementation(() => Promise.reject(new Error('secret')))
+    const defect = problemIn(await send('GET', path))
+    expect(defect).toMatchObject({ status: 500, code: 'INTERNAL_SERVER_ERROR', detail: 'Unexpected error.' })
+    spy.mockImplementation(() => Promise.reject(new DatabaseUnavailable()))
+    const answer = await send('GET', path)
+    expect(problemIn(answer)).toMatchObject({ status: 503, code: 'SERVER_BUSY', retryAfterSeconds: 1 })
+    expect(answer.headers.get('retry-after')).toBe('1')
   })
 
   it('names the state of a turn that is closed', async () => {
