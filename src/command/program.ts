@@ -1,6 +1,7 @@
 // The command line: parses the arguments, runs the command, and turns failures into one line and an exit code.
 // docs/command-line.md lists the exit codes.
 
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { ColloquyError } from '../client/errors.ts'
 import type { Client } from '../client/index.ts'
@@ -60,10 +61,17 @@ const withTarget = (command: Command, { url, token }: Io['defaults']): Command =
     .option('--actor <name>', 'actor in whose view the command reads and writes')
     .option('--tenant <name>', 'tenant, for a server without authentication')
 
+/** Returns the version in package.json, which is two folders above this file in src/ and in dist/. */
+function versionOfPackage(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
 /** Creates the parser of the command line. Parsing runs the command. */
 function createProgram(io: Io): Command {
   const program = new Command('colloquy')
     .description('Keeps conversations for AI agents and people. Without a command, starts the server.')
+    .version(versionOfPackage(), '--version', 'print the version')
     .showHelpAfterError('(--help lists the commands and options)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => void io.write(text), writeErr: io.writeError })

@@ -254,5 +254,10 @@ describe('the command line', () => {
       expect(stdout).toContain(`  ${command} `)
     }
     expect((await runCommand(['token', 'create', '--help'])).stdout).toContain('--rights <list>')
+    expect(await runCommand(['--version'])).toEqual({
+      code: EXIT.success,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stderr: '',
+    })
   })
 })
