@@ -1,6 +1,6 @@
-// Attacks with answers that nobody reads: connections request answers of about 14.5 MB and accept no data. Every answer is
-// within the limits of operations. Most connections have a viewer of their own, so limits per viewer do not suffice.
-// While the connections are open, a neighbour of another tenant reads such answers.
+// Attacks with answers that nobody reads: connections request large answers, of up to 14.5 MB, and accept no data. Every
+// answer is within the limits of operations. Most connections have a viewer of their own, so limits per viewer do not
+// suffice. While the connections are open, a neighbour of another tenant reads such answers.
 
 import { connect, type Socket } from 'node:net'
 import { appendTurns, check, newConversation, sleep, type Attack } from './attack.ts'
@@ -27,27 +27,37 @@ const QUERY = `query Unread($id: ID!) { conversation(id: $id) { ${pages.join(' '
 
 type Client = { tenant: string; actor: string; id: string }
 
-/** Headers that select the path of the request in the server, by the name of the path. */
+/** A request: its first line without the version, headers besides those of the client, and its body. */
+type Sent = { line: string; headers?: string; body?: string }
+
+const byPost = (id: string, headers = ''): Sent => ({
+  line: 'POST /graphql',
+  headers: `content-type: application/json\r\n${headers}`,
+  body: JSON.stringify({ query: QUERY, variables: { id } }),
+})
+
+/** The requests by the name of the path that answers them in the server. A page of the REST API has about 2 MB. */
 const PATHS = {
-  'the fast path': () => '',
-  yoga: (port: number) => `origin: http://localhost:${port}\r\n`,
-  'an event stream': () => 'accept: text/event-stream\r\n',
-} satisfies Record<string, (port: number) => string>
+  'the fast path': ({ id }) => byPost(id),
+  yoga: ({ id }, port) => byPost(id, `origin: http://localhost:${port}\r\n`),
+  'an event stream': ({ id }) => byPost(id, 'accept: text/event-stream\r\n'),
+  'the REST API': ({ id }) => ({ line: `GET /api/v1/conversations/${id}/turns?first=${TURNS}` }),
+} satisfies Record<string, (client: Client, port: number) => Sent>
 
 /** Sends the request on a connection of its own, which never reads. */
-function sendUnread({ port }: Target, { tenant, actor, id }: Client, headers: string): Socket {
-  const body = JSON.stringify({ query: QUERY, variables: { id } })
+function sendUnread({ port }: Target, { tenant, actor }: Client, { line, headers = '', body }: Sent): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   socket.pause()
   socket.on('error', () => {})
+  const length = body === undefined ? '' : `content-length: ${body.length}\r\n`
   socket.write(
-    `POST /graphql HTTP/1.1\r\nhost: localhost:${port}\r\ncontent-type: application/json\r\n${headers}`
-      + `x-tenant: ${tenant}\r\nx-actor: ${actor}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `${line} HTTP/1.1\r\nhost: localhost:${port}\r\n${headers}`
+      + `x-tenant: ${tenant}\r\nx-actor: ${actor}\r\n${length}\r\n${body ?? ''}`,
   )
   return socket
 }
 
-async function attack(target: Target, headersOf: (port: number) => string): Promise<string> {
+async function attack(target: Target, requestOf: (client: Client, port: number) => Sent): Promise<string> {
   const tenants = Array.from({ length: TENANTS + 1 }, (_, n) => `attacked-${n}`)
   const ids: string[] = []
   for (const tenant of tenants) {
@@ -69,7 +79,7 @@ async function attack(target: Target, headersOf: (port: number) => string): Prom
   for (let n = 0; n < CONNECTIONS; n++) {
     const at = n % TENANTS
     const client = { tenant: tenants[at]!, actor: `reader-${n}`, id: ids[at]! }
-    sockets.push(sendUnread(target, client, headersOf(target.port)))
+    sockets.push(sendUnread(target, client, requestOf(client, target.port)))
   }
   await sleep(1_000)
   const endsAt = performance.now() + OPEN_MS
@@ -93,8 +103,8 @@ async function attack(target: Target, headersOf: (port: number) => string): Prom
   return outcome
 }
 
-export const unreadAnswerAttacks: Attack[] = Object.entries(PATHS).map(([path, headersOf]) => ({
+export const unreadAnswerAttacks: Attack[] = Object.entries(PATHS).map(([path, requestOf]) => ({
   section: 'A11',
-  name: `${CONNECTIONS} unread answers of 14.5 MB by ${path}`,
-  run: (target) => attack(target, headersOf),
+  name: `${CONNECTIONS} unread answers by ${path}`,
+  run: (target) => attack(target, requestOf),
 }))
