@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import type { Setting } from '../config/settings.ts'
 import { RIGHTS } from '../domain/principal.ts'
 import { selectSettings } from './config.ts'
+import { JOB_STATES, listJobs } from './jobs.ts'
 import { ask, CommandFailed, tail } from './live.ts'
 import { print, type Output, type Result } from './output.ts'
 import { conversationOf, listConversations, listFacts, readContext, readHistory, resultOfRecall } from './read.ts'
@@ -92,6 +93,7 @@ function createProgram(io: Io): Command {
 
   addReading(add, withClient)
   addLive(add, withClient)
+  addOperation(add, withClient)
   addConfig(program, io)
   addToken(program, io)
   return program
@@ -151,6 +153,15 @@ function addReading(add: Add, withClient: WithClient): void {
     .action(
       (conversation: string | undefined, options: Globals & { user?: string; predicate?: string; limit: number }) =>
         read(options, (client) => listFacts(client, { conversation, ...options })),
+    )
+}
+
+function addOperation(add: Add, withClient: WithClient): void {
+  add('jobs', 'list the background jobs of the tenant, and the progress of embedding')
+    .addOption(new Option('--state <state>', 'jobs in this state').choices(JOB_STATES))
+    .addOption(limit())
+    .action((options: Globals & { limit: number; state?: (typeof JOB_STATES)[number] }) =>
+      withClient(options, (client) => listJobs(client, options)),
     )
 }
 

@@ -2,10 +2,11 @@
 
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { EXIT, type Io } from '../../../src/command/program.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { readSettings } from '../../../src/config/settings.ts'
+import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { setPresence } from '../../../src/domain/presence.ts'
 import { backends } from '../../support/backend.ts'
 import { runCommand } from '../../support/command.ts'
@@ -100,6 +101,20 @@ describe.each(backends)('the command line on $name', (backend) => {
       stdout: '',
       stderr: expect.stringMatching(/^BUDGET_TOO_SMALL: .* take \d+ tokens; the budget is 1\. .*\n$/),
     })
+  })
+
+  it('lists jobs, and the progress of embedding', async () => {
+    const { tenant, id, lines, json } = await start()
+    const embedding = expect.stringMatching(/^Embedding by \S+: (no entries remain|\d+ entries remain, .+)\.$/)
+    expect(await lines('jobs')).toEqual(['There are no jobs.', embedding])
+    // More turns than may stand without a summary.
+    for (let n = 0; n < 51; n++) await tenant.append(id, 'ada', `Turn ${n}.`)
+    onTestFinished(await startJobs(server.deps))
+    const compacted = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d {2}compact {2}completed {2}\d+ s {2}boat$/)
+    await vi.waitFor(async () =>
+      expect(await lines('jobs', '--state', 'COMPLETED')).toEqual(expect.arrayContaining([compacted, embedding])),
+    )
+    expect(await json('jobs', '--state', 'FAILED')).toMatchObject({ jobs: { nodes: [] }, embedding: {} })
   })
 
   it('tail prints events until it is stopped', async () => {
