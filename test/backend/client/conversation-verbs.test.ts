@@ -70,6 +70,8 @@ describe.each(backends)('the client on $name', (backend) => {
     const { messages, tokenCount } = await conversation.context({ tokenBudget: 500, format: 'OPENAI' })
     expect(messages).toMatchObject([{ role: 'user', content: 'The ferry leaves at noon.' }])
     expect(tokenCount).toBe(context.tokenCount)
+    const anthropic = await conversation.context({ tokenBudget: 500, format: 'ANTHROPIC' })
+    expect(anthropic.messages).toMatchObject({ system: [], messages: [{ role: 'user' }] })
     await expect(conversation.context({ tokenBudget: 1 })).rejects.toMatchObject({ code: 'BUDGET_TOO_SMALL' })
   })
 
