@@ -12,6 +12,7 @@ import { useServer } from '../../support/server.ts'
 
 const TITLES = tabs.map(({ query }) => /^(?:query|mutation|subscription) (\w+)/m.exec(query)![1]!)
 
+type Tab = { query: string | null }
 type Sent = { query: string; variables?: object; errors: unknown; headers: Record<string, string> }
 
 describe.runIf(isLong && chromiumPath)('The tabs of GraphiQL (needs LONG=1, and Chromium or CHROMIUM_PATH)', () => {
@@ -46,6 +47,18 @@ describe.runIf(isLong && chromiumPath)('The tabs of GraphiQL (needs LONG=1, and 
   async function reload(): Promise<void> {
     await page.reload()
     await ready()
+  }
+  /**
+   * Adds an empty tab, and waits until GraphiQL has stored it: if another tab is selected before, GraphiQL gives the new
+   * one the contents of the editors, which are still those of the tab before it.
+   */
+  async function addTab(): Promise<void> {
+    const count = (await shown()).titles.length
+    await page.getByRole('button', { name: 'New tab' }).click()
+    await vi.waitFor(async () => {
+      const { tabs: all, activeTabIndex } = JSON.parse(await stored()) as { tabs: Tab[]; activeTabIndex: number }
+      expect([all.length, activeTabIndex, all.at(-1)!.query ?? '']).toEqual([count + 1, count, ''])
+    })
   }
   /** The titles of the tabs, and the position of the selected tab. */
   const shown = async () => ({
@@ -94,7 +107,7 @@ describe.runIf(isLong && chromiumPath)('The tabs of GraphiQL (needs LONG=1, and 
   })
 
   it('keep their contents and the selection through two reloads', async () => {
-    await page.getByRole('button', { name: 'New tab' }).click()
+    await addTab()
     await write('query', 'query Mine($first: Int) { conversations(first: $first) { nodes { key } } }')
     await write('variables', '{ "first": 7 }')
     await write('headers', '{ "x-actor": "eve" }')
@@ -117,7 +130,7 @@ describe.runIf(isLong && chromiumPath)('The tabs of GraphiQL (needs LONG=1, and 
   })
 
   it('keep the selection of a tab with the same contents as another', async () => {
-    for (const _ of [1, 2]) await page.getByRole('button', { name: 'New tab' }).click()
+    for (const _ of [1, 2]) await addTab()
     await select(TITLES.length)
     for (const _ of [1, 2]) {
       await reload()
