@@ -4,8 +4,9 @@
 //
 // A page size is an argument, or a field of the argument `input`, with one of the names in PAGE_SIZES, or the number of
 // items of one of INPUT_LISTS. It applies to the field's own list, or to the lists in the object that the field returns
-// (the edges of a connection, the hits of a recall). A list without a page size counts as LIST_SIZE items. Fields count
-// even if @skip or @include excludes them. The cost of a union is the sum of the costs of its types.
+// (the edges of a connection, the hits of a recall). An input with the name of a list below the field (NEIGHBOURS) applies
+// to that list. Any other list counts as LIST_SIZE items. Fields count even if @skip or @include excludes them. The cost
+// of a union is the sum of the costs of its types.
 
 import {
   getNamedType,
@@ -35,6 +36,10 @@ import { DEFAULT_PAGE_SIZE } from '../../domain/page.ts'
 const PAGE_SIZES = ['first', 'last', 'limit', 'k', 'n']
 /** Input lists whose items are returned in the answer. */
 const INPUT_LISTS = ['turns', 'facts', 'ids']
+/** The arguments that are the size of a list, by precedence. */
+const SIZES = [...PAGE_SIZES, ...INPUT_LISTS]
+/** An input that limits the list of the same name in each hit, before and after the hit. */
+const NEIGHBOURS = 'neighbours'
 /** Assumed number of items of a list without a page size. */
 export const LIST_SIZE = 10
 /** Assumed number of items of a list of an introspection type; few of these lists are long. */
@@ -51,6 +56,8 @@ type Context = {
   fragments: Map<string, FragmentDefinitionNode>
   /** Default values of the operation's variables. */
   defaults: Variables
+  /** Size of the lists named NEIGHBOURS; null outside of a field with that input. */
+  neighbours: Size | null
 }
 
 const costs = new WeakMap<OperationDefinitionNode, Cost>()
@@ -89,7 +96,7 @@ function compile(schema: GraphQLSchema, document: DocumentNode, operation: Opera
   }
   const root = schema.getRootType(operation.operation)!
   const cost: Cost = { constant: 0, terms: [] }
-  addSelections({ schema, fragments, defaults }, cost, root, operation.selectionSet, null)
+  addSelections({ schema, fragments, defaults, neighbours: null }, cost, root, operation.selectionSet, null)
   return cost
 }
 
@@ -140,19 +147,31 @@ function addField(
       addTimes(cost, pending ?? LIST_SIZE, { constant: 1, terms: [] })
     return
   }
-  const size = sizeOf(context, node, field) ?? pending
+  const own = field.name === NEIGHBOURS ? context.neighbours : sizeOf(context, node, field, SIZES)
+  const size = own ?? pending
+  const neighbours = sizeOf(context, node, field, [NEIGHBOURS])
+  const inner = neighbours === null ? context : { ...context, neighbours: twice(neighbours) }
   if (!isListType(getNullableType(field.type))) {
-    return addSelections(context, cost, type, node.selectionSet, size)
+    return addSelections(inner, cost, type, node.selectionSet, size)
   }
   const item: Cost = { constant: 1, terms: [] }
-  addSelections(context, item, type, node.selectionSet, null)
+  addSelections(inner, item, type, node.selectionSet, null)
   addTimes(cost, size ?? (type.name.startsWith('__') ? INTROSPECTION_LIST_SIZE : LIST_SIZE), item)
 }
 
-/** Returns the page size that the field's arguments select; null if it has no such argument. */
-function sizeOf(context: Context, node: FieldNode, field: GraphQLField<unknown, unknown>): Size | null {
+const twice = (size: Size): Size => (typeof size === 'number' ? 2 * size : (variables) => 2 * size(variables))
+
+/**
+ * Returns the size that the field's arguments of these names select, by precedence; null if it has no such argument.
+ */
+function sizeOf(
+  context: Context,
+  node: FieldNode,
+  field: GraphQLField<unknown, unknown>,
+  names: readonly string[],
+): Size | null {
   const given = new Map(node.arguments?.map(({ name, value }) => [name.value, value]))
-  const own = sizeAmong(context, Object.fromEntries(field.args.map((each) => [each.name, each])), given)
+  const own = sizeAmong(context, Object.fromEntries(field.args.map((each) => [each.name, each])), given, names)
   if (own !== null) return own
   const input = field.args.find(({ name }) => name === 'input')
   const type = input && getNamedType(input.type)
@@ -160,15 +179,15 @@ function sizeOf(context: Context, node: FieldNode, field: GraphQLField<unknown, 
   const value = given.get('input')
   if (value?.kind !== Kind.VARIABLE) {
     const fields = value?.kind === Kind.OBJECT ? value.fields : []
-    return sizeAmong(context, type.getFields(), new Map(fields.map((each) => [each.name.value, each.value])))
+    return sizeAmong(context, type.getFields(), new Map(fields.map((each) => [each.name.value, each.value])), names)
   }
   const name = value.name.value
-  const fallback = defaultAmong(type.getFields())
-  const names = [...PAGE_SIZES, ...INPUT_LISTS].filter((each) => each in type.getFields())
-  if (names.length === 0) return null
+  const fallback = defaultAmong(type.getFields(), names)
+  const present = names.filter((each) => each in type.getFields())
+  if (present.length === 0) return null
   return (variables) => {
     const object = (variables[name] ?? context.defaults[name]) as Variables | null | undefined
-    for (const each of names) {
+    for (const each of present) {
       const size = sizeFrom(object?.[each])
       if (size !== null) return size
     }
@@ -179,17 +198,22 @@ function sizeOf(context: Context, node: FieldNode, field: GraphQLField<unknown, 
 type Definitions = Readonly<Record<string, Pick<GraphQLInputField, 'defaultValue'>>>
 
 /** Returns the page size of a field whose arguments omit it; null if none of the definitions is a page size. */
-function defaultAmong(definitions: Definitions): number | null {
-  const names = PAGE_SIZES.filter((name) => name in definitions)
-  if (names.length === 0) return null
+function defaultAmong(definitions: Definitions, names: readonly string[]): number | null {
+  const present = names.filter((name) => name in definitions && !INPUT_LISTS.includes(name))
+  if (present.length === 0) return null
   return (
-    names.map((name) => sizeFrom(definitions[name]!.defaultValue)).find((size) => size !== null) ?? DEFAULT_PAGE_SIZE
+    present.map((name) => sizeFrom(definitions[name]!.defaultValue)).find((size) => size !== null) ?? DEFAULT_PAGE_SIZE
   )
 }
 
-function sizeAmong(context: Context, definitions: Definitions, given: Map<string, ValueNode>): Size | null {
-  const fallback = defaultAmong(definitions)
-  for (const name of [...PAGE_SIZES, ...INPUT_LISTS]) {
+function sizeAmong(
+  context: Context,
+  definitions: Definitions,
+  given: Map<string, ValueNode>,
+  names: readonly string[],
+): Size | null {
+  const fallback = defaultAmong(definitions, names)
+  for (const name of names) {
     const value = name in definitions ? given.get(name) : undefined
     if (!value || value.kind === Kind.NULL) continue
     if (value.kind !== Kind.VARIABLE) return sizeFrom(plainValue(value)) ?? fallback
