@@ -1,5 +1,5 @@
-// Checks the versions of packages whose private parts the code uses. package.json requires exactly these versions, but
-// the package manager of an application that uses Colloquy as a library may install others.
+// The version of Colloquy, and the versions of packages whose private parts the code uses. package.json requires exactly
+// these versions, but the package manager of an application that uses Colloquy as a library may install others.
 
 import { createRequire } from 'node:module'
 
@@ -27,3 +27,6 @@ export function requireVersion(name: keyof typeof EXACT_VERSIONS, installed = in
       + '(npm, pnpm) or "resolutions" (Yarn) in package.json, and install again.',
   )
 }
+
+/** Returns the version in Colloquy's package.json, which is in the folder above src/ and dist/. */
+export const ownVersion = (): string => (require('../package.json') as { version: string }).version

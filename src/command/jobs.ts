@@ -1,7 +1,8 @@
 // The command `colloquy jobs`: the background jobs of the tenant, and the progress of embedding.
 
 import type { Client } from '../client/index.ts'
-import { columns, minuteOf, oneLine, type Result } from './output.ts'
+import { minuteOf } from '../text/turn-lines.ts'
+import { columns, oneLine, type Result } from './output.ts'
 
 const DOCUMENT = `query Jobs($first: Int!, $state: JobState) {
   jobs(first: $first, state: $state) {

@@ -1,7 +1,7 @@
 // The commands that follow a conversation: tail prints its events, and ask prints the answer to a turn as it is written.
 
 import type { Client, ConversationHandle, FollowedEvent } from '../client/index.ts'
-import { linesOfTurn } from './read.ts'
+import { linesOfTurn } from '../text/turn-lines.ts'
 import type { Output } from './output.ts'
 
 /** The command has no result: for example, nobody has answered. The message says why. */

@@ -33,9 +33,6 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** Returns the date and time of an ISO 8601 time in UTC, to the minute. */
-export const minuteOf = (time: string): string => time.slice(0, 16).replace('T', ' ')
-
 /** Returns the text on one line, at most `max` characters. */
 export function oneLine(text: string, max = 100): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()

@@ -1,36 +1,14 @@
 // The commands that read: conversations, history, recall, context and facts. Each returns its result; program.ts prints it.
 
-import type { Client, ConversationHandle, Turn } from '../client/index.ts'
-import { columns, minuteOf, oneLine, type Result } from './output.ts'
+import type { Client, ConversationHandle } from '../client/index.ts'
+import { linesOfTurn, minuteOf } from '../text/turn-lines.ts'
+import { columns, oneLine, type Result } from './output.ts'
 
 const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
 
 /** Returns the conversation with that id or key. */
 export const conversationOf = (client: Client, name: string): ConversationHandle =>
   client.conversation(CONVERSATION_ID.test(name) ? name : { key: name })
-
-/** Returns the lines of a turn: its seq, time and author, and its text, whose further lines are indented. */
-export function linesOfTurn({ seq, createdAt, actor, author, role, status, text, parts, audience }: Turn): string[] {
-  const calls = parts.flatMap((part) => {
-    if (part.__typename === 'ToolCallPart') return [`[calls ${part.name} ${JSON.stringify(part.arguments)}]`]
-    if (part.__typename === 'ToolResultPart') return [`[result of ${part.name}: ${JSON.stringify(part.result)}]`]
-    return part.__typename === 'FilePart' ? [`[file ${part.fileName ?? part.url}]`] : []
-  })
-  const marks = [
-    ...(role === 'SYSTEM' ? ['system'] : []),
-    ...(audience ? [`to ${audience.join(', ')}`] : []),
-    ...(status === 'COMMITTED' ? [] : [status.toLowerCase()]),
-  ]
-  const name = author?.displayName ?? actor
-  const head = `${seq}  ${minuteOf(createdAt)}  ${name}${marks.length > 0 ? ` (${marks.join('; ')})` : ''}`
-  return [
-    head,
-    ...[text, ...calls]
-      .filter((line) => line !== '')
-      .flatMap((line) => line.split('\n'))
-      .map((line) => `    ${line}`),
-  ]
-}
 
 /** Lists the conversations of the actor, the most recently active first. */
 export async function listConversations(

@@ -4,6 +4,7 @@
 import {
   getNamedType,
   getOperationAST,
+  GraphQLNonNull,
   isInputObjectType,
   isObjectType,
   isUnionType,
@@ -16,6 +17,7 @@ import {
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputType,
+  type GraphQLNullableType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
@@ -36,7 +38,7 @@ export type Operation = {
   inputs: readonly Input[]
   /** Keys from the operation's data to the answer. */
   path: readonly string[]
-  /** The type of the answer, and its selection. */
+  /** The type of the answer, which is never null: a missing object is an error. And its selection. */
   type: GraphQLOutputType
   selection: SelectionSetNode
 }
@@ -116,7 +118,7 @@ export function readOperation(schema: GraphQLSchema, text: string): Operation {
     description: field.description!,
     inputs: inputsOf(schema, node),
     path,
-    type: type as GraphQLOutputType,
+    type: new GraphQLNonNull(type as GraphQLNullableType & GraphQLOutputType),
     selection: selected,
   }
 }

@@ -105,9 +105,7 @@ const statuses = [...new Set([400, 401, 412, ...Object.values(STATUS)])].toSorte
 /** Returns the responses of a verb: its answer, and the problems. */
 function responsesOf(verb: VerbName, schemas: JsonSchemas): JsonSchema {
   const { type, selection } = operationOf(verb)
-  // A missing object is a problem with the status 404.
-  const answer = schemas.outputOf(type, selection)
-  const value = (answer.anyOf as JsonSchema[] | undefined)?.[0] ?? answer
+  const value = schemas.outputOf(type, selection)
   const ok = isSubscription(verb)
     ? {
         description: 'An event stream. The data of each event is this object; its id, if any, is its `seq`.',

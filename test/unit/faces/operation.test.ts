@@ -32,7 +32,7 @@ describe('readOperation', () => {
     expect([path, description, String(type), kind]).toEqual([
       ['house', 'rooms'],
       'The rooms, smallest first.',
-      'Rooms',
+      'Rooms!',
       'query',
     ])
     expect(print(selection).replaceAll(/\s+/g, ' ')).toBe('{ nodes { size } total }')
@@ -56,7 +56,7 @@ describe('readOperation', () => {
     }
     fragment E on UserError { code }`
     const { inputs, path, type } = readOperation(schema, text)
-    expect([path, String(type)]).toEqual([['find'], 'Found'])
+    expect([path, String(type)]).toEqual([['find'], 'Found!'])
     expect(inputs.map(({ name, isField }) => [name, isField])).toEqual([
       ['name', true],
       ['limit', true],
