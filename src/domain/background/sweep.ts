@@ -6,6 +6,7 @@ import { deleteExpiredConversations, removeSummarizedContent } from '../erasure/
 import { endExpiredClaims } from '../claim/claim.ts'
 import { continueErasures } from '../erasure/erase-user.ts'
 import { pruneAuditLog } from '../audit/prune.ts'
+import { deleteExpiredSessions } from '../mcp-session.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
 import { expireApprovals } from '../run/request-approvals.ts'
@@ -54,6 +55,7 @@ const TASKS: Task[] = [
   { name: 'delete expired conversations', everyMs: () => 10_000, run: deleteExpiredConversations },
   { name: 'remove summarised content by retention', everyMs: () => 10_000, run: removeSummarizedContent },
   { name: 'delete old lines of the audit log', everyMs: () => 60_000, run: pruneAuditLog },
+  { name: 'delete expired MCP sessions', everyMs: () => 60_000, run: deleteExpiredSessions },
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
 ]
 

@@ -247,6 +247,7 @@ export const NOT_DERIVED: Readonly<Record<string, string>> = {
   tenant_usage: 'Sums of tokens by day, without conversations.',
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
+  mcp_session: 'The actor of each session, and the keys of conversations; deleted a week after its last use.',
   api_key: 'The actor, the rights and the conversations of each API key, and hashes of its secrets.',
   audit_head: 'Numbers and hashes of lines of the audit log.',
   audit_line: 'Records of operations: names of actors, times, ids, numbers and hashes, and no text of turns.',

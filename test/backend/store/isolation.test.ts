@@ -36,6 +36,7 @@ const SYSTEM_FILES = [
   'store/sql/job/read-jobs.ts',
   'store/sql/job/read-queue-sizes.ts',
   'store/sql/job/read-retrying.ts',
+  'store/sql/mcp-session/sessions.ts',
   'store/sql/replica/replay.ts',
   'store/sql/run/provider-calls.ts',
   'store/sql/run/read-decided-runs.ts',

@@ -102,7 +102,19 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
     types: ['config'],
   },
   command: {
-    all: ['command', 'client', 'server', 'cleanup', 'deps', 'domain', 'text', 'clock', 'errors', 'log'],
+    all: [
+      'command',
+      'client',
+      'server',
+      'cleanup',
+      'deps',
+      'domain',
+      'text',
+      'clock',
+      'errors',
+      'log',
+      'package-versions',
+    ],
     types: ['config'],
   },
   main: {
@@ -178,6 +190,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'tenant-redaction',
     'platform',
     'authorize',
+    'mcp-session',
   ],
   ['job'],
   [
