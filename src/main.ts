@@ -151,6 +151,7 @@ async function runCommand(args: string[]): Promise<number> {
   const code = await runProgram(args, {
     write: (text) => new Promise((resolve) => void (isClosed ? resolve() : stdout.write(text, () => resolve()))),
     writeError: (text) => void stderr.write(text),
+    streams: { input: process.stdin, output: stdout },
     signal: stopping.signal,
     defaults: commandDefaults(),
     loadConfig,

@@ -1,16 +1,17 @@
 // The command line: parses the arguments, runs the command, and turns failures into one line and an exit code.
 // docs/command-line.md lists the exit codes.
 
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { ColloquyError } from '../client/errors.ts'
 import type { Client } from '../client/index.ts'
 import type { Config } from '../config/config.ts'
 import type { Setting } from '../config/settings.ts'
 import { RIGHTS } from '../domain/principal.ts'
+import { ownVersion } from '../package-versions.ts'
 import { selectSettings } from './config.ts'
 import { JOB_STATES, listJobs } from './jobs.ts'
 import { ask, CommandFailed, tail } from './live.ts'
+import type { Streams } from './mcp.ts'
 import { print, type Output, type Result } from './output.ts'
 import { conversationOf, listConversations, listFacts, readContext, readHistory, resultOfRecall } from './read.ts'
 import { openTarget, type TargetOptions } from './target.ts'
@@ -22,6 +23,8 @@ export const EXIT = { success: 0, failure: 1, usage: 2, unreachable: 3, interrup
 /** The process in which a command runs. */
 export type Io = Omit<Output, 'isJson'> & {
   writeError(text: string): void
+  /** The standard streams, for `mcp`. */
+  streams: Omit<Streams, 'signal'>
   /** Defaults of --url and --token. */
   defaults: { url?: string | undefined; token?: string | undefined }
   /** Reads the settings of the server. @throws ConfigError */
@@ -62,17 +65,11 @@ const withTarget = (command: Command, { url, token }: Io['defaults']): Command =
     .option('--actor <name>', 'actor in whose view the command reads and writes')
     .option('--tenant <name>', 'tenant, for a server without authentication')
 
-/** Returns the version in package.json, which is two folders above this file in src/ and in dist/. */
-function versionOfPackage(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
-}
-
 /** Creates the parser of the command line. Parsing runs the command. */
 function createProgram(io: Io): Command {
   const program = new Command('colloquy')
     .description('Keeps conversations for AI agents and people. Without a command, starts the server.')
-    .version(versionOfPackage(), '--version', 'print the version')
+    .version(ownVersion(), '--version', 'print the version')
     .showHelpAfterError('(--help lists the commands and options)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => void io.write(text), writeErr: io.writeError })
@@ -94,6 +91,7 @@ function createProgram(io: Io): Command {
   addReading(add, withClient)
   addLive(add, withClient)
   addOperation(add, withClient)
+  addMcp(add, io)
   addConfig(program, io)
   addToken(program, io)
   return program
@@ -183,6 +181,20 @@ function addLive(add: Add, withClient: WithClient): void {
         return ask(client, conversationOf(client, name), { text, agent, provider, timeoutSeconds }, output)
       }),
     )
+}
+
+function addMcp(add: Add, io: Io): void {
+  add('mcp', 'serve MCP on the standard streams, for a client that starts its servers').action(
+    async (options: Globals) => {
+      const { serveStreams } = await import('./mcp.ts')
+      const target = await openTarget({ ...options, background: true }, io.loadConfig)
+      try {
+        await serveStreams(target.endpoint, { ...io.streams, signal: io.signal })
+      } finally {
+        await target.close()
+      }
+    },
+  )
 }
 
 function addConfig(program: Command, io: Io): void {

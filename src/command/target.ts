@@ -8,9 +8,19 @@ import type { Authentication } from '../config/authentication.ts'
 import { RIGHTS } from '../domain/principal.ts'
 
 /** The options that select the server and the viewer. */
-export type TargetOptions = { url?: string; token?: string; actor?: string; tenant?: string }
+export type TargetOptions = {
+  url?: string
+  token?: string
+  actor?: string
+  tenant?: string
+  /** Whether a server in this process also does the background work, for a command that runs for long. */
+  background?: boolean
+}
 
-export type Target = { client: Client; close(): Promise<void> }
+/** The address of a server, and the headers that identify the viewer. */
+export type Endpoint = { url: string; headers: Record<string, string> }
+
+export type Target = { client: Client; endpoint: Endpoint; close(): Promise<void> }
 
 /** Actor of a command without --actor in this process. */
 const DEFAULT_ACTOR = 'user'
@@ -49,9 +59,10 @@ const authenticationWith = (secret: string): Authentication => ({
  */
 async function openOwn(
   config: Config,
-  { tenant = DEFAULT_TENANT, actor = DEFAULT_ACTOR }: TargetOptions,
+  { tenant = DEFAULT_TENANT, actor = DEFAULT_ACTOR, background = false }: TargetOptions,
 ): Promise<Target> {
   const { createDeps } = await import('../deps.ts')
+  const { startBackground } = await import('../domain/background/start-background.ts')
   const { createServer } = await import('../server/http.ts')
   const { createLog } = await import('../log.ts')
   const { deps, health, close } = await createDeps(config, createLog('silent'))
@@ -59,27 +70,36 @@ async function openOwn(
   const own = { host: '127.0.0.1', port: 0, authentication: authenticationWith(secret) }
   const server = createServer(deps, { ...config, ...own }, health)
   const port = await server.listen()
-  const client = connect({
-    url: `http://127.0.0.1:${port}/graphql`,
-    token: tokenOf(secret, tenant, actor),
-    webSocket: null,
-  })
+  const url = `http://127.0.0.1:${port}/graphql`
+  const token = tokenOf(secret, tenant, actor)
+  const client = connect({ url, token, webSocket: null })
+  const stopBackground = background ? startBackground(deps) : async () => {}
   return {
     client,
+    endpoint: { url, headers: { authorization: `Bearer ${token}` } },
     async close() {
       await client.close()
       await server.close()
+      await stopBackground()
       await close()
     },
   }
 }
 
+/** Returns the headers of a request to a server at --url. */
+const headersOf = ({ token, actor, tenant }: Pick<TargetOptions, 'token' | 'actor' | 'tenant'>) => ({
+  ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  ...(actor !== undefined && { 'x-actor': encodeURIComponent(actor) }),
+  ...(tenant !== undefined && { 'x-tenant': encodeURIComponent(tenant) }),
+})
+
 /** Opens the server that the options select. `loadConfig` is called only without a URL. */
 export async function openTarget(options: TargetOptions, loadConfig: () => Config): Promise<Target> {
-  const { url, ...viewer } = options
+  const { url, token, actor, tenant } = options
   if (url === undefined) return openOwn(loadConfig(), options)
   const endpoint = new URL(url)
   if (endpoint.pathname === '/') endpoint.pathname = '/graphql'
+  const viewer = { token, actor, tenant }
   const client = connect({ url: endpoint.href, ...viewer, retryForMs: RETRY_MS, webSocket: null, onError: () => {} })
-  return { client, close: () => client.close() }
+  return { client, endpoint: { url: endpoint.href, headers: headersOf(viewer) }, close: () => client.close() }
 }

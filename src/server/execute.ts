@@ -1,4 +1,4 @@
-// Executes a query or mutation over HTTP with yoga's plugins, without yoga's Request and Response.
+// Executes an operation over HTTP with yoga's plugins, without yoga's Request and Response.
 
 import type { ServerResponse } from 'node:http'
 import type { DocumentNode, ExecutionResult } from 'graphql'
@@ -23,4 +23,20 @@ export async function executeDocument(
   const { operationName, variables: variableValues } = params
   const result = (await execute({ schema, document, operationName, variableValues, contextValue })) as ExecutionResult
   return { result, bytes: contextValue.work.bytesAnswered }
+}
+
+/** Executes a subscription, whose document must be valid. Returns its results, or the result with the errors. */
+export async function subscribeDocument(
+  yoga: Yoga,
+  viewer: Viewer,
+  response: ServerResponse,
+  document: DocumentNode,
+  params: Parameters,
+): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
+  const { schema, contextFactory, subscribe } = yoga.getEnveloped({ viewer, params, res: response })
+  const contextValue = (await contextFactory()) as RequestContext
+  const { operationName, variables: variableValues } = params
+  return (await subscribe({ schema, document, operationName, variableValues, contextValue })) as
+    | AsyncIterable<ExecutionResult>
+    | ExecutionResult
 }

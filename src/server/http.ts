@@ -1,6 +1,5 @@
-// The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), the REST API, GraphiQL, /health
-// and /ready.
-// Unexpected errors on every path are masked.
+// The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), the REST API, the MCP server,
+// GraphiQL, /health and /ready. Unexpected errors on every path are masked.
 
 import {
   createServer as createHttpServer,
@@ -21,6 +20,7 @@ import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createClientAddresses, type ClientAddresses } from './client-address.ts'
 import type { Door } from './door.ts'
 import { createEventStreams } from './event-stream.ts'
+import { MCP } from '../faces/mcp/path.ts'
 import { isRest } from '../faces/rest/path.ts'
 import { createGraphqlDoor } from './graphql-door.ts'
 import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
@@ -29,6 +29,7 @@ import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
 import { asksForStream } from './media-types.ts'
 import { BUSY, DEFECT, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
+import type { Mcp } from './mcp.ts'
 import type { Rest } from './rest.ts'
 import { searchOf, targetOf } from './target.ts'
 import { endUnread } from './unread-data.ts'
@@ -68,6 +69,8 @@ type Services = {
   graphql: Door
   /** Loads the REST API. */
   rest(): Promise<Rest>
+  /** Loads the MCP server. */
+  mcp(): Promise<Mcp>
   /** Passes a CORS preflight to yoga, which answers it. A preflight never authenticates. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void
   /** Logs a request that was refused because of its Host or Origin. */
@@ -99,7 +102,7 @@ function identify(
 function allowReading({ headers: { origin } }: IncomingMessage, response: ServerResponse, config: ServerConfig): void {
   if (origin === undefined || !config.allowedOrigins.includes(origin)) return
   response.setHeader('access-control-allow-origin', origin)
-  response.setHeader('access-control-expose-headers', 'ETag, Link, Retry-After')
+  response.setHeader('access-control-expose-headers', 'ETag, Link, Mcp-Session-Id, Retry-After')
   response.setHeader('vary', 'Origin')
 }
 
@@ -131,11 +134,20 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
     return answerRoot(request, response, config.graphiql)
   }
-  if (path !== '/graphql' && !isRest(path)) return refuse(response, UNKNOWN_PATH)
+  if (path !== '/graphql' && path !== MCP && !isRest(path)) return refuse(response, UNKNOWN_PATH)
   if (request.method === 'OPTIONS') return services.answerPreflight(request, response)
-  const door = isRest(path) ? await (await services.rest()).enter(request, response, path) : services.graphql
-  if (!door) return
-  await admitThrough(door, services, { request, response, address })
+  const door = path === '/graphql' ? services.graphql : await loadDoor(services, request, response, path)
+  if (door) await admitThrough(door, services, { request, response, address })
+}
+
+/** Returns the door at a path of the REST API or the MCP server; null if the request has been answered. */
+async function loadDoor(
+  { mcp, rest }: Services,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+): Promise<Door | null> {
+  return path === MCP ? (await mcp()).door : (await rest()).enter(request, response, path)
 }
 
 /** Authenticates the client, admits the operation and the body of the request, and passes it to the door. */
@@ -228,9 +240,11 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const { gates } = deps
   const graphql = createGraphqlDoor({ yoga, documents, mask, gates, streams, isFast: config.fastPost, fail })
   let rest: Promise<Rest> | undefined
+  let mcp: Promise<Mcp> | undefined
   const services: Services = {
     graphql,
     rest: () => (rest ??= import('./rest.ts').then(({ createRest }) => createRest({ yoga, gates, streams, fail }))),
+    mcp: () => (mcp ??= import('./mcp.ts').then(({ createMcp }) => createMcp({ deps, yoga, mask, fail }))),
     config,
     health: createHealthReport(health, deps, () => admission.isShedding),
     bodies,
@@ -267,6 +281,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       const closed = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])
       http.closeIdleConnections()
       streams.close()
+      void mcp?.then(({ close }) => close())
       const forceClose = deps.clock.setTimeout(() => http.closeAllConnections(), config.shutdownMs)
       await closed
       deps.clock.clearTimeout(forceClose)

@@ -77,14 +77,28 @@ function encodingRefusal({ 'content-encoding': encoding }: IncomingHttpHeaders):
   return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message, acceptEncoding: 'identity' }
 }
 
-/** Returns the refusal of a request to the REST API whose body is not JSON; null for other requests. */
-export function restMediaRefusal(headers: IncomingHttpHeaders): Refusal | null {
+/** Returns the refusal of a body that is not JSON, or is encoded; null for others, and for a request without a body. */
+export function jsonBodyRefusal(headers: IncomingHttpHeaders): Refusal | null {
   const type = headers['content-type']
   if (type !== undefined && mediaTypeOf(type) !== 'application/json') {
     const message = `The media type ${JSON.stringify(type)} is not supported. Send the body as application/json.`
     return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
   }
   return encodingRefusal(headers)
+}
+
+/** Returns the refusal of a request to the MCP server because of its method or media types; null for others. */
+export function mcpMediaRefusal(method: string | undefined, headers: IncomingHttpHeaders): Refusal | null {
+  if (!['GET', 'POST', 'DELETE'].includes(method ?? '')) {
+    const message = `The method ${method} is not supported. Send messages of MCP by POST.`
+    return { status: 405, code: 'METHOD_NOT_ALLOWED', message, allow: 'GET, POST, DELETE' }
+  }
+  if (method === 'GET' && !asksForStream(headers.accept)) {
+    const message = `This is an MCP server: send messages by POST, or accept ${STREAM}.`
+    return { status: 406, code: 'NOT_ACCEPTABLE', message }
+  }
+  if (method !== 'POST') return null
+  return jsonBodyRefusal({ ...headers, 'content-type': headers['content-type'] ?? '' })
 }
 
 /**

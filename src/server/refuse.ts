@@ -1,10 +1,11 @@
 // Refuses requests before an operation is executed, with an error in the format of GraphQL responses; for the REST API,
-// with a problem (RFC 9457).
+// with a problem (RFC 9457), and for the MCP server, with an error of JSON-RPC.
 
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { counters, refused } from '../counters.ts'
 import type { InputIssue } from '../errors.ts'
+import { MCP } from '../faces/mcp/path.ts'
 import { API, isRest } from '../faces/rest/path.ts'
 import { PROBLEM_TYPE, problemOf } from '../faces/rest/problem.ts'
 import { targetOf } from './target.ts'
@@ -29,7 +30,7 @@ export type Refusal = {
 export const UNKNOWN_PATH: Refusal = {
   status: 404,
   code: 'NOT_FOUND',
-  message: `Unknown path. GraphQL is at /graphql, and the REST API at ${API}.`,
+  message: `Unknown path. GraphQL is at /graphql, the REST API at ${API}, and the MCP server at ${MCP}.`,
 }
 /** A temporary refusal without its message, which the caller adds. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
@@ -42,17 +43,37 @@ export const OVERLOADED: Refusal = {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-const isRestRequest = ({ req }: ServerResponse) => isRest(targetOf(req.url)?.path ?? '')
+
+/** The format of the errors of a door. */
+type Format = 'graphql' | 'rest' | 'mcp'
+
+/** Returns the format of the door at that path. */
+function formatOf({ req }: ServerResponse): Format {
+  const path = targetOf(req.url)?.path ?? ''
+  if (path === MCP) return 'mcp'
+  return isRest(path) ? 'rest' : 'graphql'
+}
+
+/** Codes of JSON-RPC: of a session that does not exist, as in the SDK of MCP, and of other refusals. */
+const RPC_CODES = { session: -32001, other: -32000 }
+
+/** Returns the refusal in that format. */
+function errorOf({ status, code, message, issues, retryAfter: retryAfterSeconds }: Refusal, format: Format): object {
+  const details = { code, issues, retryAfterSeconds }
+  if (format === 'rest') return problemOf(status, code, message, { issues, retryAfterSeconds })
+  if (format === 'graphql') return { errors: [{ message, extensions: details }] }
+  const rpcCode = status === 404 ? RPC_CODES.session : RPC_CODES.other
+  return { jsonrpc: '2.0', id: null, error: { code: rpcCode, message, data: details } }
+}
 
 /** Returns the body of a refusal, and its headers. */
-function contentOf({ status, code, message, issues, retryAfter: retryAfterSeconds }: Refusal, isProblem: boolean) {
-  const body = isProblem
-    ? JSON.stringify(problemOf(status, code, message, { issues, retryAfterSeconds }))
-    : JSON.stringify({ errors: [{ message, extensions: { code, issues, retryAfterSeconds } }] })
+function contentOf(refusal: Refusal, format: Format) {
+  const { retryAfter } = refusal
+  const body = JSON.stringify(errorOf(refusal, format))
   const headers = {
-    'content-type': isProblem ? PROBLEM_TYPE : JSON_TYPE,
+    'content-type': format === 'rest' ? PROBLEM_TYPE : JSON_TYPE,
     'content-length': String(Buffer.byteLength(body)),
-    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
   }
   return { body, headers }
 }
@@ -61,10 +82,10 @@ function contentOf({ status, code, message, issues, retryAfter: retryAfterSecond
  * Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be
  * unread.
  */
-function responseOf(refusal: Refusal, isProblem: boolean) {
+function responseOf(refusal: Refusal, format: Format) {
   const { code, allow, acceptEncoding, challenge } = refusal
   refused(code)
-  const { body, headers } = contentOf(refusal, isProblem)
+  const { body, headers } = contentOf(refusal, format)
   const more = {
     connection: 'close',
     ...(allow === undefined ? {} : { allow }),
@@ -77,7 +98,11 @@ function responseOf(refusal: Refusal, isProblem: boolean) {
 /** Maximum size of an unread body, in bytes, that is discarded to keep the connection open. */
 const DROPPED_BODY_BYTES = 64 * 1024
 /** The responses of `refuseOverloaded`, prepared because an overloaded process sends many. */
-const OVERLOADED_RESPONSES = { graphql: contentOf(OVERLOADED, false), rest: contentOf(OVERLOADED, true) }
+const OVERLOADED_RESPONSES = {
+  graphql: contentOf(OVERLOADED, 'graphql'),
+  rest: contentOf(OVERLOADED, 'rest'),
+  mcp: contentOf(OVERLOADED, 'mcp'),
+}
 
 /**
  * Refuses with OVERLOADED. The connection stays open if the body is small: connecting again would cost both sides more
@@ -87,19 +112,19 @@ export function refuseOverloaded(response: ServerResponse): void {
   refused(OVERLOADED.code)
   counters.shed.http += 1
   if (!(Number(response.req.headers['content-length'] ?? 0) <= DROPPED_BODY_BYTES)) response.shouldKeepAlive = false
-  const { body, headers } = OVERLOADED_RESPONSES[isRestRequest(response) ? 'rest' : 'graphql']
+  const { body, headers } = OVERLOADED_RESPONSES[formatOf(response)]
   response.writeHead(OVERLOADED.status, headers).end(body)
 }
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
-  const { body, headers } = responseOf(refusal, isRestRequest(response))
+  const { body, headers } = responseOf(refusal, formatOf(response))
   response.writeHead(refusal.status, headers).end(body)
 }
 
 /** Refuses an upgrade to a WebSocket, for which Node creates no response. */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
-  const { body, headers } = responseOf(refusal, false)
+  const { body, headers } = responseOf(refusal, 'graphql')
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`)
 }

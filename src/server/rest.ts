@@ -25,7 +25,7 @@ import type { Door } from './door.ts'
 import { isCompleted, lastSeqOf, WRONG_EVENT_ID, type EventStreams } from './event-stream.ts'
 import { executeDocument } from './execute.ts'
 import { restForgeryRefusal } from './guard.ts'
-import { asksForStream, restMediaRefusal } from './media-types.ts'
+import { asksForStream, jsonBodyRefusal } from './media-types.ts'
 import { isIterable } from './operation.ts'
 import { sendJson } from './send-json.ts'
 import { VALUE_STREAM } from './stream-format.ts'
@@ -111,7 +111,7 @@ export function createRest(services: Services): Rest {
   let description: object | undefined
 
   const doorOf = (match: Match, path: string): Door => ({
-    refusalOf: ({ method, headers }) => restMediaRefusal(headers) ?? restForgeryRefusal(method, headers),
+    refusalOf: ({ method, headers }) => jsonBodyRefusal(headers) ?? restForgeryRefusal(method, headers),
     hasBody,
     answer(request, response, identity, leave) {
       let isExecuting = false

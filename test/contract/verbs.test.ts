@@ -9,6 +9,7 @@ import { backends } from '../support/backend.ts'
 import { restRequest, sendRest } from '../support/rest.ts'
 import { createScriptedProvider } from '../support/scripted-provider.ts'
 import { useServer, type TestServer } from '../support/server.ts'
+import { mcpDoor } from './mcp-door.ts'
 import { CALLS, furnish, libraryDoor, makeCalls, outcomeOf, verbsWithAnswer, type Door } from './verbs.ts'
 
 const headersOf = ({ tenant, actor }: Viewer) => ({ 'x-tenant': tenant, 'x-actor': actor })
@@ -106,6 +107,14 @@ describe.each(backends)('on $name,', (backend) => {
         await callsThrough(graphqlDoor(server), actor),
       ]
       expect(rest.normalize(rest.made)).toEqual(graphql.normalize(graphql.made))
+    })
+
+    it('the tools of MCP answer like the GraphQL API, for every call that a tool can express', async () => {
+      let calls = 0
+      const door = mcpDoor(server.url, graphqlDoor(server), () => (calls += 1))
+      const [mcp, graphql] = [await callsThrough(door, actor), await callsThrough(graphqlDoor(server), actor)]
+      expect(mcp.normalize(mcp.made)).toEqual(graphql.normalize(graphql.made))
+      expect(calls).toBeGreaterThan(20)
     })
 
     it('the REST API answers every call like the library', async () => {

@@ -242,6 +242,7 @@ export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
       { conversationId, tokenBudget: 1000 },
       { conversationId, tokenBudget: 1 },
       { conversationId, tokenBudget: 1000, includeFacts: true, query: 'sail' },
+      { conversationId, tokenBudget: 1000, includeFacts: true, query: 'sail', semanticRecall: {} },
       { conversationId: missing('conv'), tokenBudget: 1000 },
     ],
   ],

@@ -13,6 +13,12 @@ import { MAX_RECENT_TURNS } from '../../src/domain/context/options.ts'
 import { MAX_EXTRACTED_TURNS } from '../../src/domain/fact/extract.ts'
 import { MAX_UNREAD } from '../../src/domain/participant-details.ts'
 import { MAX_WAITING, MAX_WAITING_ANSWERS } from '../../src/domain/tenant-gate.ts'
+import { MAX_SESSIONS, MAX_SUBSCRIPTIONS } from '../../src/domain/mcp-session.ts'
+import type { Caller } from '../../src/faces/mcp/caller.ts'
+import { listPrompts } from '../../src/faces/mcp/prompts.ts'
+import { TEMPLATES } from '../../src/faces/mcp/resources.ts'
+import { TOOLS } from '../../src/faces/mcp/tools.ts'
+import { TIMEOUT } from '../../src/faces/mcp/wait.ts'
 import { STATUS } from '../../src/faces/rest/problem.ts'
 import { verbEntries } from '../../src/faces/verbs.ts'
 import { FREE_BYTES } from '../../src/graphql/limits/answer-share.ts'
@@ -203,6 +209,23 @@ describe('docs/rest.md', () => {
       if (code !== 'CONFLICT') expect([code, listed.get(code)]).toEqual([code, status])
     }
     expect(rows.find(([status]) => status === '409')![1]).toContain('`CONFLICT`')
+  })
+})
+
+describe('docs/mcp.md', () => {
+  it('lists every tool, resource and prompt', () => {
+    const names = (head: string) => table(document('docs/mcp.md'), head).map(([name]) => unquoted(name!))
+    expect(names('| Tool |')).toEqual(Object.keys(TOOLS))
+    expect(names('| Resource |')).toEqual(TEMPLATES.map(({ uriTemplate }) => uriTemplate))
+    const caller = { conversationId: null } as Caller
+    expect(names('| Prompt |')).toEqual(listPrompts(caller).map(({ name }) => name))
+  })
+
+  it('states the limits', () => {
+    const { text } = document('docs/mcp.md')
+    expect(text).toContain(`at most ${MAX_SUBSCRIPTIONS} in a session`)
+    expect(text).toContain(`at\nmost ${MAX_SESSIONS}; a further one`)
+    expect(text).toContain(`waits up to ${TIMEOUT.maximum} s`)
   })
 })
 

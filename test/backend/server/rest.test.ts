@@ -249,7 +249,7 @@ describe.each(backends)('the REST API on $name', (backend) => {
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, ORIGIN])
     const missing = await send('GET', '/conversations/key:none', undefined, { origin: ORIGIN })
     expect([missing.status, missing.headers.get('access-control-allow-origin')]).toEqual([404, ORIGIN])
-    expect(headers.get('access-control-expose-headers')).toBe('ETag, Link, Retry-After')
+    expect(headers.get('access-control-expose-headers')).toBe('ETag, Link, Mcp-Session-Id, Retry-After')
   })
 })
 

@@ -1,0 +1,3 @@
+// The path of the MCP server.
+
+export const MCP = '/mcp'
