@@ -1,4 +1,4 @@
-// `npm run check:clients`: checks widely used clients and tools of GraphQL and OpenAPI with this checkout. Lints the
+// `npm run check:clients`: checks widely used clients and tools of GraphQL, OpenAPI and MCP with this checkout. Lints the
 // schema, generates and compiles typed programs, runs them on a server, and kills servers while clients are subscribed.
 // Prints a table of all checks. The npm script installs clients/javascript first. With TEST_DATABASE_URL, also kills
 // servers on Postgres.
@@ -100,6 +100,16 @@ async function checkPrograms({ url }: Server): Promise<void> {
   }
 }
 
+/** Runs the conformance tests of MCP. The runner fails if other scenarios fail than those that are listed. */
+async function checkMcp({ url }: Server): Promise<void> {
+  const args = ['server', '--url', `http://${url}/mcp`, '--expected-failures', 'mcp/expected-failures.yml']
+  const { code, lines } = await run(bin('conformance'), args)
+  const passed = lines.flatMap((line) => /^✓ ([\w-]+): [1-9]\d* passed, 0 failed$/.exec(line)?.[1] ?? [])
+  for (const scenario of passed) report('MCP conformance', scenario, true)
+  if (code !== 0) console.log(lines.join('\n'))
+  report('MCP conformance', 'only the listed scenarios fail', code === 0 && passed.length > 0)
+}
+
 const dataDir = await newDataDir()
 const server = await createServerProcess({ dataDir })
 await server.start()
@@ -107,6 +117,7 @@ await checkSchema(server)
 // A program cannot be loaded if its artifacts were not compiled.
 const isCompiled = results.every(({ passed }) => passed)
 if (isCompiled) await checkPrograms(server)
+await checkMcp(server)
 await server.kill('SIGTERM')
 await rm(dataDir, { recursive: true })
 for (const counts of await Promise.all(
