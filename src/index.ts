@@ -2,6 +2,7 @@
 // Contains only re-exports.
 
 export { loadConfig, type Config } from './config/config.ts'
+export { readSettingsFile, type SettingsFile } from './config/settings-file.ts'
 export {
   CallFailed,
   createDeps,

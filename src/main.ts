@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { commandDefaults } from './config/command-defaults.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { readSettings } from './config/settings.ts'
+import { readSettingsFile } from './config/settings-file.ts'
 import { launchEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
 import { createLog, describeError, maskCredentials } from './log.ts'
@@ -154,19 +155,19 @@ async function runCommand(args: string[]): Promise<number> {
     streams: { input: process.stdin, output: stdout },
     signal: stopping.signal,
     defaults: commandDefaults(),
-    loadConfig,
-    readSettings,
+    loadConfig: () => loadConfig(undefined, readSettingsFile()),
+    readSettings: () => readSettings(undefined, readSettingsFile()),
   })
   return isClosed ? EXIT.success : code
 }
 
 /**
- * Runs the command, configured by environment variables. Without arguments, runs the server until a signal stops it. On
- * failure, prints the reason, and exits with one of the codes in docs/command-line.md.
+ * Runs the command, configured by environment variables and the settings file. Without arguments, runs the server until
+ * a signal stops it. On failure, prints the reason, and exits with one of the codes in docs/command-line.md.
  */
 export async function main(args: string[]): Promise<void> {
   try {
-    if (args.length === 0) return await run(loadConfig())
+    if (args.length === 0) return await run(loadConfig(undefined, readSettingsFile()))
     process.exit(await runCommand(args))
   } catch (error) {
     console.error(maskCredentials(textOf(error as Error)))

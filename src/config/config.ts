@@ -22,18 +22,11 @@ import {
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 import { retentionOf, retentionVariables } from './retention.ts'
 import { redactPatterns } from './redact-patterns.ts'
+import { ConfigError } from './config-error.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
+import { layer, type SettingsFile } from './settings-file.ts'
 
-/** Thrown if variables are invalid; lists all of them. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-  /** One line per problem, for example `PORT is "x": must be a whole number from 0 to 65535`. */
-  readonly problems: string[]
-  constructor(problems: string[]) {
-    super(['The environment is invalid:', ...problems].join('\n  '))
-    this.problems = problems
-  }
-}
+export { ConfigError } from './config-error.ts'
 
 const MiB = 1024 * 1024
 
@@ -274,27 +267,34 @@ export const variables = Object.entries(environment.shape).map(([name, field]) =
 export const secretFileVariables = variables.filter(({ name }) => isSecret(name)).map(({ name }) => fileVariable(name))
 
 /**
- * Parses the environment and the secret files that it names. An empty variable counts as unset. @throws ConfigError
+ * Parses the environment, the settings file below it, and the secret files that both name. An empty variable counts as
+ * unset. @throws ConfigError
  */
-export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+export function loadConfig(
+  env: Record<string, string | undefined> = process.env,
+  settingsFile: SettingsFile | null = null,
+): Config {
+  const layered = layer(env, settingsFile, Object.keys(environment.shape))
+  const set = Object.fromEntries(Object.entries(layered.env).filter(([, value]) => value !== ''))
   const secrets = readSecretFiles(set, Object.keys(environment.shape))
-  const file = readProvidersFile(secrets.env)
+  const providers = readProvidersFile(secrets.env)
   const { data, error } = schema.safeParse(secrets.env)
-  if (error || secrets.problems.size > 0 || file.problems.length > 0) {
+  if (error || secrets.problems.size > 0 || providers.problems.length > 0 || layered.problems.length > 0) {
     const problems = (error?.issues ?? []).flatMap(({ path, message }) => {
       const name = String(path[0])
       if (secrets.problems.has(name)) return []
       if (set[fileVariable(name)] !== undefined && isSecret(name)) return `${name}, read from a file: ${message}`
+      const where = layered.fromFile.has(name) ? ` in ${settingsFile!.path}` : ''
       return isSecret(name) || set[name] === undefined
-        ? `${name}: ${message}`
-        : `${name} is ${JSON.stringify(set[name])}: ${message}`
+        ? `${name}${where}: ${message}`
+        : `${name} is ${JSON.stringify(set[name])}${where}: ${message}`
     })
-    throw new ConfigError([...new Set([...secrets.problems.values(), ...problems, ...file.problems])])
+    const all = [...layered.problems, ...secrets.problems.values(), ...problems, ...providers.problems]
+    throw new ConfigError([...new Set(all)])
   }
   const { limits, allowedOrigins, trustedProxies, authentication, embedder, summarizer, extractor, automatic } = data
   const parts = [limits, allowedOrigins, trustedProxies, authentication, embedder, summarizer, extractor, automatic]
   for (const part of parts) Object.freeze(part)
   // A provider of the file replaces one of the same name.
-  return Object.freeze({ ...data, chatProviders: Object.freeze({ ...data.chatProviders, ...file.providers }) })
+  return Object.freeze({ ...data, chatProviders: Object.freeze({ ...data.chatProviders, ...providers.providers }) })
 }

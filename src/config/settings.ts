@@ -2,6 +2,7 @@
 
 import { variables } from './config.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
+import { layer, type SettingsFile } from './settings-file.ts'
 
 export type Setting = {
   name: string
@@ -25,15 +26,19 @@ function masked(name: string, value: string): string {
 }
 
 /** Returns every setting, in the order of docs/configuration.md. An empty variable counts as unset. */
-export function readSettings(env: Record<string, string | undefined> = process.env): Setting[] {
-  const { env: values } = readSecretFiles(
-    env,
-    variables.map(({ name }) => name),
-  )
+export function readSettings(
+  env: Record<string, string | undefined> = process.env,
+  settingsFile: SettingsFile | null = null,
+): Setting[] {
+  const names = variables.map(({ name }) => name)
+  const layered = layer(env, settingsFile, names)
+  const { env: values } = readSecretFiles(layered.env, names)
   return variables.map(({ name, default: initial }) => {
     const value = values[name]
     if (!value) return { name, value: initial ?? null, source: initial === undefined ? 'unset' : 'default', file: null }
-    const file = env[name] ? null : env[fileVariable(name)]!
+    const isDirect = Boolean(layered.env[name])
+    const isFromFile = layered.fromFile.has(name)
+    const file = isFromFile ? settingsFile!.path : isDirect ? null : layered.env[fileVariable(name)]!
     return { name, value: masked(name, value), source: file === null ? 'environment' : 'file', file }
   })
 }

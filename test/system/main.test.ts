@@ -2,7 +2,7 @@
 // runs a subcommand.
 
 import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -118,6 +118,25 @@ describe('a starting process', () => {
     child.stdout.destroy()
     const [stderr, [code]] = await Promise.all([child.stderr.setEncoding('utf8').toArray(), once(child, 'close')])
     expect([code, stderr.join('')]).toEqual([0, ''])
+  })
+
+  test('reads the settings file, a TypeScript file only if Node can', async () => {
+    const path = join(directory, 'settings.ts')
+    await writeFile(path, 'const port: number = 4100\nexport default { PORT: port, COLOUR: 1 }\n')
+    const env = { COLLOQUY_CONFIG: path }
+    const canLoad = 'typescript' in process.features && Boolean(process.features.typescript)
+    const problem = canLoad
+      ? `COLOUR in ${path}: is not a setting`
+      : `${path} needs Node 22.18 or later, and this is Node ${process.versions.node}; use a .mjs file or JSON`
+    const failed = { code: 1, stdout: '', stderr: `The settings are invalid:\n  ${problem}\n` }
+    expect(await run(env)).toEqual(failed)
+    expect(await run(env, undefined, ['config'])).toEqual(failed)
+    // A command for another server does not need the settings.
+    const elsewhere = await run(env, undefined, ['sessions', '--url', `http://127.0.0.1:${closedPort}`])
+    expect(elsewhere).toMatchObject({ code: 3, stderr: expect.stringMatching(/^NETWORK: /) })
+    await writeFile(`${path}.json`, '{ "DATA_DIR": "somewhere" }')
+    const { code, stdout } = await run({ COLLOQUY_CONFIG: `${path}.json` }, undefined, ['config', 'DATA_DIR'])
+    expect([code, stdout.split('\n')[1]]).toEqual([0, `DATA_DIR  somewhere  file ${path}.json`])
   })
 
   test.each([['--help'], ['help'], ['token', '--help'], ['token', 'create', '-h']])(
