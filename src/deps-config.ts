@@ -1,6 +1,7 @@
 // The settings that createDeps reads.
 
 import type { Config } from './config/config.ts'
+import type { CallDefaults } from './domain/call-defaults.ts'
 import type { EngineSettings } from './domain/run/engine.ts'
 import type { ChatProviderSettings, GivenProvider } from './providers/chat-registry.ts'
 import type { CustomDetector } from './text/redact.ts'
@@ -34,6 +35,8 @@ export type DepsConfig = Pick<
     databasePartitions?: number | undefined
     /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
     conversationVisibility?: Config['conversationVisibility']
+    /** Defaults of calls that omit a value. Omitted ones are built in (call-defaults.ts). */
+    defaults?: Partial<CallDefaults> | undefined
     /** Secret of at least 32 characters; see the variable INTEGRITY_KEY. Defaults to none. */
     integrityKey?: Config['integrityKey']
     /** Days after which lines of the audit log are deleted. Defaults to 400; at least 30. */

@@ -18,7 +18,7 @@ import { announceEntries } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
-import { createTenantRedaction } from './domain/tenant-redaction.ts'
+import { createTenantCache } from './domain/tenant-cache.ts'
 import { createAnswerBudget } from './domain/answer-budget.ts'
 import { createTenantActivity } from './domain/tenant-activity.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
@@ -243,8 +243,8 @@ export async function createDeps(
     const integrityKeys = integrityKeysOf(config.integrityKey)
     const audit = createAuditLog({ clock, db, key: integrityKeys?.audit ?? null, log })
     cleanup.add(() => audit.close())
-    const redaction = createTenantRedaction({ db, bus, log }, config.redact)
-    cleanup.add(() => redaction.close())
+    const tenants = createTenantCache({ db, bus, log }, config)
+    cleanup.add(() => tenants.close())
     const journalNotifier = createJournalNotifier()
     const activity = createTenantActivity(clock)
     const platform: Platform = {
@@ -269,7 +269,8 @@ export async function createDeps(
       vectors,
       jobs,
       audit,
-      redaction,
+      redaction: tenants.redaction,
+      defaults: tenants.defaults,
       integrityKeys,
       journalNotifier,
       log,

@@ -29,6 +29,12 @@ export const number = (min: number, max: number) => {
 /** Like `number`, with the default `fallback`. */
 export const whole = (min: number, max: number, fallback: number) => number(min, max).prefault(String(fallback))
 
+/** A decimal number from 0 to 1, both included. */
+export const share = z
+  .string()
+  .regex(/^(0(\.\d{1,15})?|1(\.0{1,15})?)$/, 'must be a number from 0 to 1')
+  .transform(Number)
+
 /** A URL with one of the schemes. Only the scheme is checked: the driver checks host, socket and options. */
 export const url = (...schemes: string[]) =>
   z

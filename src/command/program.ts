@@ -125,8 +125,8 @@ function addReading(add: Add, withClient: WithClient): void {
     )
   add('recall <query>', 'find turns, facts and summaries that are relevant to the query')
     .option('--conversation <name>', 'search only this conversation, by its key or id')
-    .addOption(new Option('--k <number>', 'maximum number of hits').argParser(whole(1, 100)).default(10))
-    .action((query: string, options: Globals & { conversation?: string; k: number }) =>
+    .addOption(new Option('--k <number>', 'maximum number of hits').argParser(whole(1, 100)))
+    .action((query: string, options: Globals & { conversation?: string; k?: number }) =>
       read(options, async (client) => {
         const { conversation: name, k } = options
         if (name === undefined) return resultOfRecall(await client.recall(query, { scope: 'OWNER', k }))
@@ -134,11 +134,11 @@ function addReading(add: Add, withClient: WithClient): void {
       }),
     )
   add('context <conversation>', 'print the sections of the context for a model, with their tokens')
-    .addOption(new Option('--budget <tokens>', 'token budget').argParser(whole(1, 10_000_000)).default(4_000))
+    .addOption(new Option('--budget <tokens>', 'token budget').argParser(whole(1, 2_000_000)))
     .option('--query <text>', 'recall turns that are relevant to this text')
     .option('--facts', 'include facts', false)
     .option('--profile', 'include profiles', false)
-    .action((name: string, options: Globals & { budget: number; query?: string; facts: boolean; profile: boolean }) =>
+    .action((name: string, options: Globals & { budget?: number; query?: string; facts: boolean; profile: boolean }) =>
       read(options, (client) => {
         const { budget: tokenBudget, query, facts: includeFacts, profile: includeProfile } = options
         return readContext(conversationOf(client, name), { tokenBudget, query, includeFacts, includeProfile })

@@ -53,7 +53,7 @@ export function resultOfRecall(recall: Recall): Result {
 /** Prints the sections of a context with their tokens, and what was left out. */
 export async function readContext(
   conversation: ConversationHandle,
-  input: { tokenBudget: number; query?: string; includeFacts: boolean; includeProfile: boolean },
+  input: { tokenBudget?: number; query?: string; includeFacts: boolean; includeProfile: boolean },
 ): Promise<Result> {
   const context = await conversation.context(input)
   const rows = context.items.map(({ kind, included, tokenCount, sourceIds, reason }) => [

@@ -63,7 +63,7 @@ const environment = z.object(authenticationVariables)
 type Environment = z.output<typeof environment>
 
 /** Returns a problem, as [variable, problem], for each setting that is missing, unused or contradictory. */
-export function authenticationProblems(env: Environment): [string, string][] {
+function authenticationProblems(env: Environment): [string, string][] {
   const { AUTH_MODE, JWT_SECRET, JWKS_URL, JWT_ISSUER, FIRST_KEY_FILE } = env
   const problems: [string, string][] = []
   if (AUTH_MODE === 'none' && FIRST_KEY_FILE) problems.push(['FIRST_KEY_FILE', 'requires AUTH_MODE=keys or jwt'])
@@ -75,6 +75,12 @@ export function authenticationProblems(env: Environment): [string, string][] {
   if (JWT_SECRET && JWKS_URL) problems.push(['JWKS_URL', 'must not be set together with JWT_SECRET'])
   if (!JWT_ISSUER) problems.push(['JWT_ISSUER', 'must be set, because AUTH_MODE is jwt'])
   return problems
+}
+
+/** The check of the combination. */
+export const authenticationCheck = {
+  variables: ['AUTH_MODE', 'JWT_SECRET', 'JWKS_URL', 'JWT_ISSUER'],
+  problems: authenticationProblems,
 }
 
 /** Settings for the verification of JSON Web Tokens, and the names of the claims that identify the principal. */

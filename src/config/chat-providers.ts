@@ -121,9 +121,15 @@ type Environment = z.output<z.ZodObject<typeof chatProviderVariables>> & { HOST:
 type OpenAiEnvironment = z.output<z.ZodObject<typeof OPENAI>>
 
 /** Reports a missing OPENAI_API_KEY of the provider that CHAT_MODEL configures. */
-export function* chatProviderProblems(env: object): Generator<Problem> {
+function* chatProviderProblems(env: object): Generator<Problem> {
   const { CHAT_MODEL } = env as Partial<Environment>
   if (CHAT_MODEL !== undefined) yield* keyProblems(env as OpenAiEnvironment)
+}
+
+/** The check of the combination. */
+export const chatProviderCheck = {
+  variables: ['CHAT_MODEL', 'OPENAI_BASE_URL', 'OPENAI_API_KEY'],
+  problems: chatProviderProblems,
 }
 
 /** Returns the providers that are configured without PROVIDERS_FILE, by name. */

@@ -2,9 +2,10 @@
 // read process.env.
 
 import { z } from 'zod'
-import { authenticationOf, authenticationProblems, authenticationVariables } from './authentication.ts'
+import { authenticationCheck, authenticationOf, authenticationVariables } from './authentication.ts'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
-import { chatProviderProblems, chatProvidersOf, chatProviderVariables, readProvidersFile } from './chat-providers.ts'
+import { callDefaultsOf, defaultVariables, retentionCheck } from './call-defaults.ts'
+import { chatProviderCheck, chatProvidersOf, chatProviderVariables, readProvidersFile } from './chat-providers.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import {
   directory,
@@ -84,6 +85,7 @@ const environment = z.object({
     'JSON file with further patterns for `REDACT`: an object from names to RE2 patterns. Unset: only the built-in ones.',
   ),
   ...automaticVariables,
+  ...defaultVariables,
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
     .prefault('info')
     .describe('Minimum severity of log messages.'),
@@ -175,17 +177,7 @@ const partitionCheck = {
     DATABASE_PARTITIONS !== undefined && !DATABASE_URL ? [['DATABASE_PARTITIONS', 'requires DATABASE_URL']] : [],
 }
 
-const authenticationCheck = {
-  variables: ['AUTH_MODE', 'JWT_SECRET', 'JWKS_URL', 'JWT_ISSUER'],
-  problems: authenticationProblems,
-}
-
-const chatProviderCheck = {
-  variables: ['CHAT_MODEL', 'OPENAI_BASE_URL', 'OPENAI_API_KEY'],
-  problems: chatProviderProblems,
-}
-
-const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProviderCheck]
+const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProviderCheck, retentionCheck]
   .reduce(
     (checks, { variables, problems }) =>
       checks.superRefine(
@@ -213,6 +205,7 @@ const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProv
     redact: env.REDACT,
     redactPatterns: env.REDACT_PATTERNS_FILE,
     automatic: automaticOf(env),
+    defaults: Object.freeze(callDefaultsOf(env)),
     logLevel: env.LOG_LEVEL,
     authentication: authenticationOf(env),
     firstKeyFile: env.FIRST_KEY_FILE,

@@ -17,6 +17,7 @@ import type { Replica } from '../store/replica.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { RedactionModes } from './redaction.ts'
+import type { Defaults } from './call-defaults.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { IntegrityKeys } from './integrity-key.ts'
 import type { Connections } from './connections.ts'
@@ -83,6 +84,8 @@ export type Platform = {
   factServices: FactServices
   /** The redaction mode of each tenant, which determines the texts that are redacted before they are stored. */
   redaction: RedactionModes
+  /** The defaults of calls, by tenant. */
+  defaults: Defaults
   /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
   jobs: JobQueue

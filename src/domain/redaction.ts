@@ -16,7 +16,7 @@ export type RedactMode = (typeof REDACT_MODES)[number]
 export const strongerMode = (one: RedactMode, other: RedactMode | null): RedactMode =>
   other !== null && REDACT_MODES.indexOf(other) > REDACT_MODES.indexOf(one) ? other : one
 
-/** The modes of tenants, which tenant-redaction.ts caches. */
+/** The modes of tenants, which tenant-cache.ts caches. */
 export type RedactionModes = {
   /** The server's mode. Tenants cannot choose a weaker one. */
   readonly least: RedactMode

@@ -1,10 +1,9 @@
 // The retention policy of a conversation: whether the content of its summarised turns is kept, and when the
-// conversation expires. Tenants have defaults for new conversations.
+// conversation expires. Tenants and the server have defaults for new conversations.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import { Retention } from '../store/generated/enums.ts'
-import type { Tx } from '../store/db.ts'
 import { time } from './input.ts'
 import type { Platform } from './platform.ts'
 
@@ -54,14 +53,14 @@ export function requireKey(
   }
 }
 
-/** Reads the tenant's defaults for new conversations. */
-const readDefaults = async (db: Tx, tenant: string): Promise<{ retention: Retention; ttlSeconds: number | null }> =>
-  (await db.tenantSettings.findFirst({ where: { tenant }, select: { retention: true, ttlSeconds: true } })) ?? {
-    retention: 'FULL',
-    ttlSeconds: null,
-  }
+/** Reads the defaults for new conversations of the tenant: its own, or else those of the server. */
+async function readDefaults({ db, defaults: { server } }: Platform, tenant: string) {
+  const select = { retention: true, ttlSeconds: true } as const
+  const own = await db.of(tenant).tenantSettings.findFirst({ where: { tenant }, select })
+  return { retention: own?.retention ?? server.retention, ttlSeconds: own?.ttlSeconds ?? server.ttlSeconds }
+}
 
-/** Returns the columns of a new conversation: the given ones, and the tenant's defaults for the others. */
+/** Returns the columns of a new conversation: the given ones, and the defaults of the tenant for the others. */
 export async function retentionOfNew(
   deps: Platform,
   tenant: string,
@@ -70,7 +69,7 @@ export async function retentionOfNew(
 ): Promise<{ retention?: Retention; expiresAt?: Date | null }> {
   const isExpiryGiven = given.ttlSeconds !== undefined || given.expiresAt !== undefined
   if (given.retention !== undefined && isExpiryGiven) return retentionColumns(deps, given, createdAt)
-  const defaults = await readDefaults(deps.db.of(tenant), tenant)
+  const defaults = await readDefaults(deps, tenant)
   return retentionColumns(
     deps,
     {

@@ -1,52 +1,47 @@
-// The settings of a tenant: the defaults of new conversations, the token quota, and the redaction mode.
+// The settings of a tenant: the defaults of its calls, the token quota, and the redaction mode.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
-import type { Tx } from '../store/db.ts'
-import type { Retention } from '../store/generated/enums.ts'
 import { withTransaction } from '../store/tx.ts'
 import { auditRecord } from './audit/line.ts'
 import { authorize } from './authorize.ts'
-import { parse, tokensPerDay as tokensPerDayInput } from './input.ts'
+import { defaultsInEffect, MAX_HITS, MAX_TOKENS, STRATEGIES, type CallDefaults } from './call-defaults.ts'
+import { between, parse, share, tokensPerDay as tokensPerDayInput } from './input.ts'
 import type { Platform } from './platform.ts'
 import { REDACT_MODES, strongerMode, type RedactMode } from './redaction.ts'
 import { requireKey, retentionInput } from './retention-policy.ts'
+import { readStoredSettings, type StoredSettings } from './tenant-cache.ts'
 import type { Viewer } from './view.ts'
 
-export type TenantSettings = {
-  retention: Retention
-  ttlSeconds: number | null
-  /** Tokens that all runs of the tenant may use in one day (UTC); null for no quota. */
-  tokensPerDay: number | null
-  /** The tenant's own mode; null for the server's. */
-  redact: RedactMode | null
+/** What the tenant sets itself; null for the setting of the server, or for no quota. */
+export type TenantSettings = Omit<StoredSettings, 'retention'> & {
+  /** Retention of new conversations: the tenant's own, or that of the server. */
+  retention: CallDefaults['retention']
   /** The stronger of the tenant's and the server's mode. */
   redactInEffect: RedactMode
+  /** The tenant's defaults on top of those of the server. */
+  defaultsInEffect: CallDefaults
 }
 
-async function readSettings(
-  db: Tx,
-  tenant: string,
-  { redaction }: Pick<Platform, 'redaction'>,
-): Promise<TenantSettings> {
-  const row = await db.tenantSettings.findFirst({ where: { tenant } })
-  const redact = (row?.redact ?? null) as RedactMode | null
+type SettingsDeps = Pick<Platform, 'redaction' | 'defaults'>
+
+function toSettings({ redaction, defaults }: SettingsDeps, own: StoredSettings): TenantSettings {
+  const inEffect = defaultsInEffect(defaults.server, own)
   return {
-    retention: row?.retention ?? 'FULL',
-    ttlSeconds: row?.ttlSeconds ?? null,
-    tokensPerDay: row?.tokensPerDay ?? null,
-    redact,
-    redactInEffect: strongerMode(redaction.least, redact),
+    ...own,
+    retention: inEffect.retention,
+    redactInEffect: strongerMode(redaction.least, own.redact),
+    defaultsInEffect: inEffect,
   }
 }
 
 /** Returns the settings of the viewer's tenant. @throws NotAllowed */
 export async function getTenantSettings(
-  deps: Pick<Platform, 'db' | 'redaction'>,
+  deps: SettingsDeps & Pick<Platform, 'db'>,
   viewer: Viewer,
 ): Promise<TenantSettings> {
   authorize(viewer, 'getTenantSettings')
-  return readSettings(deps.db.of(viewer.tenant), viewer.tenant, deps)
+  return toSettings(deps, await readStoredSettings(deps.db.of(viewer.tenant), viewer.tenant))
 }
 
 const updateTenantSettingsInput = z.object({
@@ -54,12 +49,16 @@ const updateTenantSettingsInput = z.object({
   ttlSeconds: retentionInput.ttlSeconds,
   redact: z.enum(REDACT_MODES).nullish(),
   tokensPerDay: tokensPerDayInput.nullish(),
+  tokenBudget: between(1, MAX_TOKENS).nullish(),
+  contextStrategy: z.enum(STRATEGIES).nullish(),
+  recallHits: between(1, MAX_HITS).nullish(),
+  recallThreshold: share.nullish(),
 })
 export type UpdateTenantSettingsInput = z.input<typeof updateTenantSettingsInput>
 
 /**
- * Updates the given settings. `retention` and `ttlSeconds` apply to conversations that are created later; null restores
- * FULL, or no expiry. `tokensPerDay` applies to later calls of providers; null removes the quota. `redact` applies to
+ * Updates the given settings. `retention` and `ttlSeconds` apply to conversations that are created later; the defaults of
+ * contexts and recall apply to later calls. Null restores the server's default. `tokensPerDay` applies to later calls of providers; null removes the quota. `redact` applies to
  * all later writes, except those of open streaming turns; null restores the server's mode.
  * @throws InvalidInput for AUDIT_ONLY without INTEGRITY_KEY, and for a `redact` weaker than the server's
  * @throws NotAllowed
@@ -70,30 +69,21 @@ export async function updateTenantSettings(
   input: UpdateTenantSettingsInput,
 ): Promise<TenantSettings> {
   authorize(viewer, 'updateTenantSettings')
-  const { retention, ttlSeconds, redact, tokensPerDay } = parse(updateTenantSettingsInput, input)
-  requireKey(deps, retention)
+  const parsed = parse(updateTenantSettingsInput, input)
+  const { redact } = parsed
+  requireKey(deps, parsed.retention)
   const { least } = deps.redaction
   if (redact != null && strongerMode(redact, least) !== redact) {
     throw InvalidInput.at('redact', `must not be weaker than the server's setting REDACT=${least}`)
   }
   const { tenant } = viewer
-  const given = {
-    ...(retention !== undefined && { retention: retention ?? 'FULL' }),
-    ...(ttlSeconds !== undefined && { ttlSeconds }),
-    ...(redact !== undefined && { redact }),
-    ...(tokensPerDay !== undefined && { tokensPerDay }),
-  }
+  const given = Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== undefined))
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     await tx.tenantSettings.upsert({ where: { tenant }, create: { tenant, ...given }, update: given })
-    const settings = await readSettings(tx, tenant, deps)
-    const details = {
-      retention: settings.retention,
-      ttlSeconds: settings.ttlSeconds ?? 'none',
-      redact: settings.redact ?? 'none',
-      tokensPerDay: settings.tokensPerDay ?? 'none',
-    }
+    const own = await readStoredSettings(tx, tenant)
+    const details = Object.fromEntries(Object.entries(own).map(([name, value]) => [name, value ?? 'none']))
     await deps.audit.append(tx, [auditRecord(viewer, 'updateTenantSettings', [], { details })])
     afterCommit(() => deps.redaction.changed(tenant))
-    return settings
+    return toSettings(deps, own)
   })
 }

@@ -1,8 +1,9 @@
 // The query that builds a context (the messages to send to a model), and its input.
 
+import { BUILT_IN_DEFAULTS, HITS, MAX_HITS, MAX_TOKENS } from '../domain/call-defaults.ts'
 import { DEFAULT_SHARES } from '../domain/context/budget.ts'
 import { buildContext, coveringJournal } from '../domain/context/build.ts'
-import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/options.ts'
+import { MAX_RECENT_TURNS } from '../domain/context/options.ts'
 import { MAX_FACTS, MAX_PROFILES } from '../domain/context/profiles-and-facts.ts'
 import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -37,9 +38,16 @@ export const ContextStrategyEnum = builder.enumType('ContextStrategy', {
 export const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   description: 'Options for recalling turns that are not in the context already.',
   fields: (t) => ({
-    k: t.int({ defaultValue: 5, description: `Maximum number of turns to quote, 1 to ${MAX_HITS}. Defaults to 5.` }),
+    k: t.int({
+      extensions: { usualSize: HITS.context },
+      description:
+        `Maximum number of turns to quote, 1 to ${MAX_HITS}. Defaults to \`CallDefaults.recallHits\` of the tenant, which `
+        + `defaults to ${HITS.context} here.`,
+    }),
     threshold: t.float({
-      description: 'Minimum `RecallHit.relevance` of a quoted turn, 0 to 1. Defaults to 0, which excludes nothing.',
+      description:
+        'Minimum `RecallHit.relevance` of a quoted turn, 0 to 1. Defaults to `CallDefaults.recallThreshold` of the tenant, '
+        + 'which defaults to 0 and then excludes nothing.',
     }),
     scope: t.field({
       type: RecallScopeEnum,
@@ -56,8 +64,10 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
   fields: (t) => ({
     ...conversationRef(t, 'to build a context of'),
     tokenBudget: t.int({
-      required: true,
-      description: `Maximum token count of the messages in any format: 1 to ${MAX_TOKENS.toLocaleString('en-US')}.`,
+      description:
+        `Maximum token count of the messages in any format: 1 to ${MAX_TOKENS.toLocaleString('en-US')}. Defaults to `
+        + '`CallDefaults.tokenBudget` of the tenant, which defaults to '
+        + `${BUILT_IN_DEFAULTS.tokenBudget.toLocaleString('en-US')}.`,
     }),
     recentTurns: t.int({
       description:
@@ -114,8 +124,9 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     }),
     strategy: t.field({
       type: ContextStrategyEnum,
-      defaultValue: 'HYBRID',
-      description: 'Sections of the context, and whether summaries replace the oldest turns. Defaults to HYBRID.',
+      description:
+        'Sections of the context, and whether summaries replace the oldest turns. Defaults to '
+        + `\`CallDefaults.contextStrategy\` of the tenant, which defaults to ${BUILT_IN_DEFAULTS.contextStrategy}.`,
     }),
     maxMessages: t.int({ description: 'Maximum number of messages. Null for no limit.' }),
     maxChars: t.int({ description: 'Maximum length of all text, in UTF-16 units. Null for no limit.' }),
@@ -140,7 +151,8 @@ builder.queryField('buildContext', (t) =>
       const { reading, viewer } = context
       const given = await atConversation(context, input)
       const build = () => readOnReplica(context, coveringJournal(given), (deps) => buildContext(deps, viewer, given))
-      return input.tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
+      const tokenBudget = input.tokenBudget ?? (await reading.defaults.of(viewer.tenant)).tokenBudget
+      return tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
     },
   }),
 )

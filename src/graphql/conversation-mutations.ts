@@ -51,11 +51,11 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     retention: t.field({
       type: RetentionEnum,
       description:
-        'Retention of the content of turns once summaries cover them. Defaults to the setting of the tenant, which '
-        + 'defaults to FULL.',
+        'Retention of the content of turns once summaries cover them. Defaults to `CallDefaults.retention` of the tenant, '
+        + 'which defaults to FULL.',
     }),
     ttlSeconds: t.int({
-      description: `Seconds after its creation at which the conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Exclusive with \`expiresAt\`. Defaults to the setting of the tenant, which defaults to never.`,
+      description: `Seconds after its creation at which the conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Exclusive with \`expiresAt\`. Defaults to \`CallDefaults.ttlSeconds\` of the tenant, which defaults to never.`,
     }),
     expiresAt: t.field({
       type: 'DateTime',

@@ -1,18 +1,11 @@
 // Recall, the search over turns, facts and summaries: its types, and the query. The domain ranks the hits and limits
 // them to the viewer's view.
 
+import { HITS, MAX_HITS } from '../domain/call-defaults.ts'
 import { kindOf } from '../domain/id.ts'
 import type { RecallHit as Hit } from '../domain/recall/hit.ts'
 import { MAX_PAGED_HITS } from '../domain/recall/recall-cursor.ts'
-import {
-  coveringJournal,
-  DEFAULT_HITS,
-  MAX_HITS,
-  MAX_NEIGHBOURS,
-  MAX_QUERY,
-  recall,
-  type Recall as Found,
-} from '../domain/recall/recall.ts'
+import { coveringJournal, MAX_NEIGHBOURS, MAX_QUERY, recall, type Recall as Found } from '../domain/recall/recall.ts'
 import { MAX_SUMMARIES } from '../domain/recall/summaries.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { asField } from './as.ts'
@@ -178,8 +171,10 @@ const RecallInput = builder.inputType('RecallInput', {
         + 'It may name an author or a time.',
     }),
     k: t.int({
-      defaultValue: DEFAULT_HITS,
-      description: `Maximum number of hits on this page, 1 to ${MAX_HITS}. Defaults to ${DEFAULT_HITS}.`,
+      extensions: { usualSize: HITS.recall },
+      description:
+        `Maximum number of hits on this page, 1 to ${MAX_HITS}. Defaults to \`CallDefaults.recallHits\` of the tenant, which `
+        + `defaults to ${HITS.recall}.`,
     }),
     after: t.string({
       description:
@@ -202,8 +197,9 @@ const RecallInput = builder.inputType('RecallInput', {
     }),
     threshold: t.float({
       description:
-        'Minimum `relevance` of a hit of any kind, 0 to 1. Defaults to 0, which excludes nothing; 0.5 '
-        + 'selects hits that are more likely evidence than not.',
+        'Minimum `relevance` of a hit of any kind, 0 to 1; 0.5 selects hits that are more likely '
+        + 'evidence than not. Defaults to `CallDefaults.recallThreshold` of the tenant, which defaults to 0 and then excludes '
+        + 'nothing.',
     }),
     actors: t.stringList({
       description:

@@ -1,11 +1,12 @@
 // The mutations that start, continue and cancel runs of agents.
 
-import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/options.ts'
+import { BUILT_IN_DEFAULTS, MAX_HITS, MAX_TOKENS } from '../domain/call-defaults.ts'
+import { MAX_RECENT_TURNS } from '../domain/context/options.ts'
 import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { MAX_ACTIVE_RUNS } from '../domain/run/active-runs.ts'
 import { cancelRun } from '../domain/run/cancel.ts'
 import { MAX_INSTRUCTIONS } from '../domain/agent-settings.ts'
-import { DEFAULT_TOKEN_BUDGET, ROUNDS } from '../domain/run/options.ts'
+import { ROUNDS } from '../domain/run/options.ts'
 import { runTurn, type RunTurnInput as Given, type RunTurnResult } from '../domain/run/start.ts'
 import { MAX_TOOLS } from '../domain/tool-definition.ts'
 import type { Run } from '../domain/visible-run.ts'
@@ -35,7 +36,7 @@ const RunContextInput = builder.inputType('RunContextInput', {
     tokenBudget: t.int({
       description:
         'Maximum number of tokens of all messages, instructions and tools. Defaults to that of the agent, or to '
-        + `${number(DEFAULT_TOKEN_BUDGET)}; at most ${number(MAX_TOKENS)}.`,
+        + `\`CallDefaults.tokenBudget\` of the tenant, which defaults to ${number(BUILT_IN_DEFAULTS.tokenBudget)}; at most ${number(MAX_TOKENS)}.`,
     }),
     recentTurns: t.int({
       description: `Maximum number of recent turns, 0 to ${number(MAX_RECENT_TURNS)}, which is the default.`,
@@ -54,7 +55,10 @@ const RunContextInput = builder.inputType('RunContextInput', {
         `Query for \`semanticRecall\`, which it requires; 1 to ${number(MAX_QUERY)} characters. Defaults to the text of `
         + 'the newest turn.',
     }),
-    strategy: t.field({ type: ContextStrategyEnum, description: 'Sections of the context. Defaults to HYBRID.' }),
+    strategy: t.field({
+      type: ContextStrategyEnum,
+      description: 'Sections of the context. Defaults as for buildContext.',
+    }),
   }),
 })
 

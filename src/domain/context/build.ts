@@ -6,6 +6,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import { yieldToEventLoop } from '../../yield.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { authorize } from '../authorize.ts'
+import { HITS, MAX_HITS, MAX_TOKENS } from '../call-defaults.ts'
 import { between, id, name, parse } from '../input.ts'
 import { MAX_QUERY, recall, type RecallInput, type RecallOptions } from '../recall/recall.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
@@ -17,7 +18,7 @@ import type { ContextDeps } from './deps.ts'
 import { readMaterial } from './material.ts'
 import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
-import { contextOptions, MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS, NEEDS_RECALL } from './options.ts'
+import { contextOptions, MAX_RECENT_TURNS, NEEDS_RECALL } from './options.ts'
 import type { RecalledTurn } from './quote.ts'
 import { isWideRecall, readsOutside, requireSources } from './sources.ts'
 
@@ -31,7 +32,7 @@ const buildContextInput = z
   .object({
     ...contextOptions,
     conversationId: id('conversation'),
-    tokenBudget: between(1, MAX_TOKENS),
+    tokenBudget: between(1, MAX_TOKENS).nullish(),
     filterParticipants: z
       .array(name)
       .min(1, 'must name at least one participant; omit it to include all')
@@ -53,7 +54,7 @@ export const coveringJournal = (input: BuildContextInput): string | null =>
   readsOutside(input) ? null : input.conversationId
 
 /**
- * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
+ * Builds a context within the budget, which defaults to that of the tenant: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
  * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else. For
  * the same data and input, the context is the same.
  *
@@ -72,17 +73,17 @@ export async function buildContext(
   outside?: Viewer,
 ): Promise<Context> {
   authorize(principal, 'buildContext', input)
-  const given = parse(buildContextInput, input)
+  const given = await withDefaults(deps, principal, parse(buildContextInput, input))
   const viewer = actAs(principal, given.as)
   const reader = outside ?? viewer
   await requireSources(deps, reader, 'buildContext', given)
-  const strategy = given.strategy ?? 'HYBRID'
+  const { strategy } = given
   const inSteps = strategy !== 'SIMPLE'
   const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS
   const actors = given.filterParticipants ?? null
   const { conversationId } = given
   const recallOptions = given.semanticRecall
-  const wanted = recallOptions?.k ?? 5
+  const wanted = recallOptions?.k ?? 0
 
   /** `found` is the number of turns before those that only the reader sees are removed. */
   async function search(query: string, k: number, options: RecallOptions): Promise<{ turns: Turn[]; found: number }> {
@@ -150,6 +151,22 @@ export async function buildContext(
   })
   deps.recalledFacts.add(context.messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : [])))
   return context
+}
+
+/** Returns the input with the defaults of the tenant for the budget, the strategy and the recall. */
+async function withDefaults(deps: ContextDeps, { tenant }: Viewer, given: z.output<typeof buildContextInput>) {
+  const defaults = await deps.defaults.of(tenant)
+  const { semanticRecall } = given
+  return {
+    ...given,
+    tokenBudget: given.tokenBudget ?? defaults.tokenBudget,
+    strategy: given.strategy ?? defaults.contextStrategy,
+    semanticRecall: semanticRecall && {
+      ...semanticRecall,
+      k: semanticRecall.k ?? defaults.recallHits ?? HITS.context,
+      threshold: semanticRecall.threshold ?? defaults.recallThreshold,
+    },
+  }
 }
 
 /** Returns the turns, which `by` sees, that the viewer sees too. */

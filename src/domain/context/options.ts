@@ -2,19 +2,14 @@
 
 import { z } from 'zod'
 import { between, count, share, text } from '../input.ts'
+import { MAX_HITS, STRATEGIES } from '../call-defaults.ts'
 import { MAX_QUERY } from '../recall/recall.ts'
 
-/** Maximum `tokenBudget`, in tokens. */
-export const MAX_TOKENS = 2_000_000
 /**
  * Maximum and default of `recentTurns`. A window that is trimmed in steps has up to twice as many turns. The maximum
  * limits the work for a large budget and short turns.
  */
 export const MAX_RECENT_TURNS = 2_500
-/** Maximum number of hits that one recall requests, and maximum of `semanticRecall.k`. */
-export const MAX_HITS = 100
-
-const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
 /** The fields of the input. Also refine the object with NEEDS_RECALL. */
 export const contextOptions = {

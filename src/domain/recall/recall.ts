@@ -15,6 +15,7 @@ import {
 import type { TurnCandidate } from './candidate.ts'
 import type { RecallDeps } from './deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
+import { HITS, MAX_HITS } from '../call-defaults.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Viewer } from '../view.ts'
@@ -35,10 +36,6 @@ import { recallTurns } from './turns.ts'
 
 /** Maximum length of a query, in code points. */
 export const MAX_QUERY = 10_000
-/** Default number of hits per page. */
-export const DEFAULT_HITS = 10
-/** Maximum number of hits per page. */
-export const MAX_HITS = 100
 /** Minimum of `limit` in SearchRequest. A higher minimum does not improve the hits. */
 const MIN_CANDIDATES = 64
 /** Maximum number of neighbours on each side of a hit. */
@@ -99,14 +96,14 @@ export const coveringJournal = (input: RecallInput): string | null =>
   isWide(input) ? null : (input.conversationId ?? null)
 
 /**
- * Returns the `k` most relevant memories, best first. `k` defaults to DEFAULT_HITS, at most MAX_HITS; `kinds` defaults
+ * Returns the `k` most relevant memories, best first. `k` and `threshold` default to those of the tenant, `kinds`
  * to DEFAULT_KINDS. Excludes superseded, streaming and aborted turns, and superseded facts.
  *
  * With `after`, a cursor, returns the hits that follow the hits of the earlier pages; all pages together have at most
  * MAX_PAGED_HITS hits. A page repeats no hit of an earlier page, even if its turn has a newer version by then. Memories
  * written after the first page are excluded.
  *
- * `threshold` is the minimum relevance; defaults to 0. `maxTokens` is the maximum number of tokens in the hits and
+ * `threshold` is the minimum relevance. `maxTokens` is the maximum number of tokens in the hits and
  * neighbours of a page together; null for no limit. Hits that do not fit are skipped, and are on a later page if they
  * fit there. facts.ts and summaries.ts describe how the other filters apply to facts and summaries.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
@@ -119,7 +116,9 @@ export async function recall(
   { queryTurn = null, scope = null }: RecallOptions = {},
 ): Promise<Recall> {
   authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
-  const given = parse(recallInput, input)
+  const defaults = await deps.defaults.of(viewer.tenant)
+  const parsed = parse(recallInput, input)
+  const given = { ...parsed, threshold: parsed.threshold ?? defaults.recallThreshold }
   await requirePermits(
     deps.db.of(viewer.tenant),
     viewer,
@@ -130,12 +129,12 @@ export async function recall(
   const identity = () => recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
   const position = given.after == null ? null : decodePosition(identity(), given.after)
   const read = position?.read ?? []
-  const k = Math.min(given.k ?? DEFAULT_HITS, MAX_PAGED_HITS - read.length)
+  const k = Math.min(given.k ?? defaults.recallHits ?? HITS.recall, MAX_PAGED_HITS - read.length)
   const writtenBy = position && new Date(position.readAt)
   const limit = Math.max(MIN_CANDIDATES, read.length + k + 1)
   const find = async (scopeRead: ScopeRead | null): Promise<Found> => {
     const found = await search(deps, viewer, given, { writtenBy, limit, queryTurn, scopeRead })
-    const hits = unreadOf(found.ranked.hits, read, given.threshold ?? 0)
+    const hits = unreadOf(found.ranked.hits, read, given.threshold)
     return { ...found, ...choose(hits, k, given.neighbours ?? 0, given.maxTokens ?? Infinity) }
   }
   const guess = scope === null && position === null ? guessScope(deps, viewer, given) : null

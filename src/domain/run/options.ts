@@ -2,14 +2,13 @@
 
 import { z } from 'zod'
 import { MAX_INSTRUCTIONS } from '../agent-settings.ts'
-import { contextOptions, MAX_TOKENS, NEEDS_RECALL } from '../context/options.ts'
+import { MAX_TOKENS } from '../call-defaults.ts'
+import { contextOptions, NEEDS_RECALL } from '../context/options.ts'
 import { between, json, text } from '../input.ts'
 import { toolDefinitions } from '../tool-definition.ts'
 
 /** Maximum and default number of calls of the provider in one run. */
 export const ROUNDS = { default: 8, max: 64 }
-/** Default token budget of a run's context. */
-export const DEFAULT_TOKEN_BUDGET = 16_000
 
 const TOOL_CHOICES = ['AUTO', 'NONE', 'REQUIRED'] as const
 

@@ -19,7 +19,7 @@ import { notAllowed, readerOf, sourcesFor } from './credential.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { runLeaseSeconds } from './lease.ts'
-import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
+import type { RunOptions } from './options.ts'
 import { composePrompt } from './prompt.ts'
 import { requireQuota, reserveQuota } from './quota.ts'
 import { withoutPrivate } from './readers.ts'
@@ -57,10 +57,11 @@ async function answeredTurn(deps: RunDeps, run: RunRow): Promise<string | null> 
 
 async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
   const reader = await readerOf(deps, run)
-  const { tokenBudget, ...context } = sourcesFor(reader, options.context ?? {})
+  const { tokenBudget: given, ...context } = sourcesFor(reader, options.context ?? {})
+  const tokenBudget = given ?? (await deps.defaults.of(run.tenant)).tokenBudget
   const answering = await answeredTurn(deps, run)
   const { conversationId, actor } = run
-  const parts = { instructions: options.instructions ?? null, tools, tokenBudget: tokenBudget ?? DEFAULT_TOKEN_BUDGET }
+  const parts = { instructions: options.instructions ?? null, tools, tokenBudget }
   return composePrompt(
     parts,
     (text) => deps.tokens.count(text),

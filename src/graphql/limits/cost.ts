@@ -195,15 +195,17 @@ function sizeOf(
   }
 }
 
-type Definitions = Readonly<Record<string, Pick<GraphQLInputField, 'defaultValue'>>>
+type Definitions = Readonly<Record<string, Pick<GraphQLInputField, 'defaultValue' | 'extensions'>>>
 
-/** Returns the page size of a field whose arguments omit it; null if none of the definitions is a page size. */
+/**
+ * Returns the page size of a field whose arguments omit it; null if none of the definitions is a page size. A definition
+ * whose default depends on the tenant has the usual one in its extension `usualSize`.
+ */
 function defaultAmong(definitions: Definitions, names: readonly string[]): number | null {
   const present = names.filter((name) => name in definitions && !INPUT_LISTS.includes(name))
   if (present.length === 0) return null
-  return (
-    present.map((name) => sizeFrom(definitions[name]!.defaultValue)).find((size) => size !== null) ?? DEFAULT_PAGE_SIZE
-  )
+  const sizeOf = ({ defaultValue, extensions }: Definitions[string]) => sizeFrom(defaultValue ?? extensions.usualSize)
+  return present.map((name) => sizeOf(definitions[name]!)).find((size) => size !== null) ?? DEFAULT_PAGE_SIZE
 }
 
 function sizeAmong(

@@ -95,7 +95,7 @@ describe.each(backends)('the command line on $name', (backend) => {
     expect(table[0]).toMatch(/^SECTION +TOKENS +SOURCES +REASON$/)
     expect(table[1]).toMatch(/^recent +\d+ +1 source +the newest turn$/)
     expect(table.at(-1)).toMatch(/^1 messages, \d+ of 500 tokens\.$/)
-    expect((await json('context', 'boat')).tokenBudget).toBe(4_000)
+    expect((await json('context', 'boat')).tokenBudget).toBe(16_000)
     expect(await run(['context', 'boat', '--budget', '1'])).toEqual({
       code: EXIT.failure,
       stdout: '',

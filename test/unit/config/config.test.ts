@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Config, loadConfig, variables } from '../../../src/config/config.ts'
+import { BUILT_IN_DEFAULTS } from '../../../src/domain/call-defaults.ts'
 import { problemsOf } from '../../support/environment.ts'
 
 const defaults: Config = {
@@ -26,6 +27,7 @@ const defaults: Config = {
   redact: 'off',
   redactPatterns: [],
   automatic: { titles: true, threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
+  defaults: BUILT_IN_DEFAULTS,
   logLevel: 'info',
   authentication: { isRequired: false, jwt: null },
   firstKeyFile: undefined,
@@ -120,6 +122,12 @@ describe('loadConfig', () => {
       FACT_EXTRACTION_EVERY_N: '11',
       USER_SUMMARY_EVERY_N: '12',
       DEDUP_EVERY_N: '0',
+      CONTEXT_TOKEN_BUDGET: '9000',
+      CONTEXT_STRATEGY: 'SIMPLE',
+      RECALL_HITS: '7',
+      RECALL_THRESHOLD: '0.25',
+      RETENTION: 'AUDIT_ONLY',
+      CONVERSATION_TTL_SECONDS: '86400',
       LOG_LEVEL: 'silent',
       AUTH_MODE: 'jwt',
       JWKS_URL: 'https://issuer.example/jwks',
@@ -206,6 +214,14 @@ describe('loadConfig', () => {
         factExtractionEvery: 11,
         userSummaryEvery: 12,
         dedupEvery: 0,
+      },
+      defaults: {
+        tokenBudget: 9000,
+        contextStrategy: 'SIMPLE',
+        recallHits: 7,
+        recallThreshold: 0.25,
+        retention: 'AUDIT_ONLY',
+        ttlSeconds: 86_400,
       },
       logLevel: 'silent',
       authentication: {

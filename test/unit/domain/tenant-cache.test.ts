@@ -1,8 +1,8 @@
-// The redaction modes of tenants are cached, and read again when a change is announced on the bus or may have been
-// missed.
+// The settings of tenants are cached, and read again when a change is announced on the bus or may have been missed.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createTenantRedaction, TENANT_SETTINGS_TOPIC } from '../../../src/domain/tenant-redaction.ts'
+import { BUILT_IN_DEFAULTS } from '../../../src/domain/call-defaults.ts'
+import { createTenantCache, TENANT_SETTINGS_TOPIC } from '../../../src/domain/tenant-cache.ts'
 import { REDACT_MODES, strongerMode, type RedactMode } from '../../../src/domain/redaction.ts'
 import type { Db } from '../../../src/store/db.ts'
 
@@ -17,8 +17,9 @@ describe('strongerMode', () => {
   })
 })
 
-describe('createTenantRedaction', () => {
+describe('createTenantCache', () => {
   let stored: RedactMode | null
+  let own: object
   let reads: number
   /** Functions that finish the waiting reads; null to finish each read at once. */
   let held: (() => void)[] | null
@@ -26,15 +27,15 @@ describe('createTenantRedaction', () => {
   let restore: () => void
   const published: [string, string][] = []
 
-  const open = (least: RedactMode) => {
+  const openCache = (least: RedactMode, server = BUILT_IN_DEFAULTS) => {
     const findFirst = async () => {
       reads += 1
       const redact = stored
       if (held) await new Promise<void>((resolve) => held!.push(resolve))
       if (redact === ('fails' as RedactMode)) throw new Error('unreachable')
-      return { redact }
+      return { redact, ...own }
     }
-    return createTenantRedaction(
+    return createTenantCache(
       {
         db: { of: () => ({ tenantSettings: { findFirst } }) } as unknown as Db,
         bus: {
@@ -51,11 +52,13 @@ describe('createTenantRedaction', () => {
         },
         log: { error: () => {} },
       },
-      least,
+      { redact: least, defaults: server },
     )
   }
+  const open = (least: RedactMode) => openCache(least).redaction
   beforeEach(() => {
     stored = null
+    own = {}
     reads = 0
     held = null
   })
@@ -109,6 +112,26 @@ describe('createTenantRedaction', () => {
     for (const release of held) release()
     expect([await before, await after]).toEqual(['off', 'turns'])
     expect(redaction.of('a')).toBe('turns')
+  })
+
+  it('returns the defaults of the tenant on top of those of the server, from the same read', async () => {
+    const server = { ...BUILT_IN_DEFAULTS, tokenBudget: 9, recallHits: 3, recallThreshold: 0.5, ttlSeconds: 60 }
+    own = { tokenBudget: 7, recallThreshold: 0, contextStrategy: 'SIMPLE', retention: 'EPHEMERAL', ttlSeconds: null }
+    const { defaults, redaction } = openCache('off', server)
+    const expected = {
+      tokenBudget: 7,
+      contextStrategy: 'SIMPLE',
+      recallHits: 3,
+      recallThreshold: 0,
+      retention: 'EPHEMERAL',
+      ttlSeconds: 60,
+    }
+    expect(await Promise.all([defaults.of('a'), redaction.of('a')])).toEqual([expected, 'off'])
+    expect(defaults.of('a')).toEqual(expected)
+    expect(reads).toBe(1)
+    own = {}
+    announce('a')
+    expect(await defaults.of('a')).toEqual(server)
   })
 
   it('does not cache a failure', async () => {
