@@ -92,6 +92,7 @@ function createProgram(io: Io): Command {
   addLive(add, withClient)
   addOperation(add, withClient)
   addMcp(add, io)
+  addDoctor(add, io)
   addConfig(program, io)
   addToken(program, io)
   return program
@@ -193,6 +194,15 @@ function addMcp(add: Add, io: Io): void {
       } finally {
         await target.close()
       }
+    },
+  )
+}
+
+function addDoctor(add: Add, io: Io): void {
+  add('doctor', 'check the installation that the settings describe; with --url, ask a running server').action(
+    async (options: Globals) => {
+      const { doctor } = await import('./doctor.ts')
+      await doctor(options, io.loadConfig, { ...io, isJson: options.json })
     },
   )
 }

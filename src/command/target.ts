@@ -93,12 +93,18 @@ const headersOf = ({ token, actor, tenant }: Pick<TargetOptions, 'token' | 'acto
   ...(tenant !== undefined && { 'x-tenant': encodeURIComponent(tenant) }),
 })
 
+/** Returns the address of the API of the server at the URL. */
+export function endpointOf(url: string): URL {
+  const endpoint = new URL(url)
+  if (endpoint.pathname === '/') endpoint.pathname = '/graphql'
+  return endpoint
+}
+
 /** Opens the server that the options select. `loadConfig` is called only without a URL. */
 export async function openTarget(options: TargetOptions, loadConfig: () => Config): Promise<Target> {
   const { url, token, actor, tenant } = options
   if (url === undefined) return openOwn(loadConfig(), options)
-  const endpoint = new URL(url)
-  if (endpoint.pathname === '/') endpoint.pathname = '/graphql'
+  const endpoint = endpointOf(url)
   const viewer = { token, actor, tenant }
   const client = connect({ url: endpoint.href, ...viewer, retryForMs: RETRY_MS, webSocket: null, onError: () => {} })
   return { client, endpoint: { url: endpoint.href, headers: headersOf(viewer) }, close: () => client.close() }

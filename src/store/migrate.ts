@@ -83,8 +83,8 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   )
 }
 
-async function applyMissing(client: PoolClient, migrations: Migration[]): Promise<string[]> {
-  await client.query(RECORD)
+/** Reads which of the migrations are missing. @throws MigrationError if the recorded ones do not match them */
+async function readMissing(client: Pick<PoolClient, 'query'>, migrations: Migration[]): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(`
     SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
     FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`)
@@ -99,7 +99,22 @@ async function applyMissing(client: PoolClient, migrations: Migration[]): Promis
     }
   }
   const applied = new Set(rows.map(({ name }) => name))
-  const missing = migrations.filter(({ name }) => !applied.has(name))
+  return migrations.filter(({ name }) => !applied.has(name))
+}
+
+/**
+ * Returns the names of the missing migrations without applying them; all names if the database has none.
+ * @throws MigrationError as `migrate`
+ */
+export async function findMissing(client: Pick<PoolClient, 'query'>): Promise<string[]> {
+  const migrations = await readMigrations(DIRECTORY)
+  const { rows } = await client.query<{ is: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS is`)
+  return (rows[0]!.is ? await readMissing(client, migrations) : migrations).map(({ name }) => name)
+}
+
+async function applyMissing(client: PoolClient, migrations: Migration[]): Promise<string[]> {
+  await client.query(RECORD)
+  const missing = await readMissing(client, migrations)
   for (const migration of missing) await apply(client, migration)
   return missing.map(({ name }) => name)
 }

@@ -101,9 +101,14 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
     ],
     types: ['config'],
   },
+  inspection: {
+    all: ['inspection', 'deps', 'domain', 'store', 'providers', 'fields', 'cleanup', 'clock', 'log'],
+    types: ['config'],
+  },
   command: {
     all: [
       'command',
+      'inspection',
       'client',
       'server',
       'cleanup',
