@@ -153,6 +153,7 @@ async function runCommand(args: string[]): Promise<number> {
     write: (text) => new Promise((resolve) => void (isClosed ? resolve() : stdout.write(text, () => resolve()))),
     writeError: (text) => void stderr.write(text),
     streams: { input: process.stdin, output: stdout },
+    draw: stderr.isTTY ? (line) => void stderr.write(`\r\x1b[K${line.slice(0, stderr.columns - 1)}`) : null,
     signal: stopping.signal,
     defaults: commandDefaults(),
     loadConfig: () => loadConfig(undefined, readSettingsFile()),

@@ -25,6 +25,8 @@ export type Io = Omit<Output, 'isJson'> & {
   writeError(text: string): void
   /** The standard streams, for `mcp`. */
   streams: Omit<Streams, 'signal'>
+  /** Shows a line of progress in place of the line before; an empty one removes it. Null without a terminal. */
+  draw: ((line: string) => void) | null
   /** Defaults of --url and --token. */
   defaults: { url?: string | undefined; token?: string | undefined }
   /** Reads the settings of the server. @throws ConfigError */
@@ -93,6 +95,7 @@ function createProgram(io: Io): Command {
   addOperation(add, withClient)
   addMcp(add, io)
   addDoctor(add, io)
+  addReembed(add, withClient, io)
   addConfig(program, io)
   addToken(program, io)
   return program
@@ -204,6 +207,15 @@ function addDoctor(add: Add, io: Io): void {
       const { doctor } = await import('./doctor.ts')
       await doctor(options, io.loadConfig, { ...io, isJson: options.json })
     },
+  )
+}
+
+function addReembed(add: Add, withClient: WithClient, { draw }: Io): void {
+  add('reembed', 'embed all entries with the configured embedder, and show the progress').action((options: Globals) =>
+    withClient(options, async (client, output) => {
+      const { reembed } = await import('./reembed.ts')
+      return reembed(client, output, output.isJson ? null : draw)
+    }),
   )
 }
 

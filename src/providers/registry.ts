@@ -55,6 +55,9 @@ export type ProviderNeeds = { words: Embedder; tokens: TokenCounter; promptsDir?
 const NONE = { variables: {}, problems: () => [] }
 const OPENAI_EMBEDDING = { ...OPENAI, ...EMBEDDING }
 
+/** Revision of a model that changes under the same name; undefined is the first one. */
+type Revised = { revision?: number | undefined }
+
 /** The providers of embeddings. The first entry is the default. */
 export const embedders = {
   static: embedder<{ kind: 'static' }>({
@@ -65,16 +68,16 @@ export const embedders = {
     settingsFor: ({ name }) => (name.startsWith('static-') ? { kind: 'static' } : null),
   }),
 
-  openai: embedder<{ kind: 'openai' } & OpenAiSettings, typeof OPENAI_EMBEDDING>({
+  openai: embedder<{ kind: 'openai' } & Revised & OpenAiSettings, typeof OPENAI_EMBEDDING>({
     variables: OPENAI_EMBEDDING,
     *problems(env) {
       yield* keyProblems(env)
       yield* embeddingProblems(env, EMBEDDING_MODELS.openai)
     },
     settings(env) {
-      const { model, dimension } = embeddingModel(env, EMBEDDING_MODELS.openai)
+      const { model, dimension, revision } = embeddingModel(env, EMBEDDING_MODELS.openai)
       const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = env
-      return { kind: 'openai', baseUrl, apiKey, model, dimension, sendsDimension: canShorten(model) }
+      return { kind: 'openai', baseUrl, apiKey, model, dimension, revision, sendsDimension: canShorten(model) }
     },
     async create(settings, log) {
       const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
@@ -93,7 +96,7 @@ export const embedders = {
     },
   }),
 
-  transformers: embedder<{ kind: 'transformers' } & TransformersSettings, typeof EMBEDDING>({
+  transformers: embedder<{ kind: 'transformers' } & Revised & TransformersSettings, typeof EMBEDDING>({
     variables: EMBEDDING,
     problems: (env) => embeddingProblems(env, EMBEDDING_MODELS.transformers),
     settings: (env) => ({ kind: 'transformers', ...embeddingModel(env, EMBEDDING_MODELS.transformers) }),
@@ -191,10 +194,24 @@ export type SummarizerSettings = SettingsOf<typeof summarizers>
 export type FactSettings = SettingsOf<typeof factServices>
 
 /** Creates the selected embedder. @throws CallFailed if the operator must correct a key, a model or a setting */
-export function createEmbedder(settings: EmbedderSettings, log: EmbedderTestLog): Promise<Embedder> {
+export async function createEmbedder(settings: EmbedderSettings, log: EmbedderTestLog): Promise<Embedder> {
   const entries: Record<string, EmbedderEntry<EmbedderSettings>> = embedders
-  return entries[settings.kind]!.create(settings, log)
+  const created = await entries[settings.kind]!.create(settings, log)
+  const revision = 'revision' in settings ? settings.revision : undefined
+  return revision === undefined || revision === 1 ? created : withRevision(created, revision)
 }
+
+/** The name of an embedder of a revision, except the first one. */
+const REVISED = /^(.+)@(\d{1,6})$/
+
+/** Returns the embedder under the name of the revision, so that vectors of another revision are not compared with it. */
+const withRevision = ({ name, dimension, batch, embed, close }: Embedder, revision: number): Embedder => ({
+  name: `${name}@${revision}`,
+  dimension,
+  batch,
+  embed,
+  close,
+})
 
 /**
  * Recreates the embedder of stored vectors. Returns null if no provider has settings for it, or if it cannot be created
@@ -205,10 +222,12 @@ export async function findEmbedder(
   selected: EmbedderSettings,
   log: EmbedderTestLog,
 ): Promise<Embedder | null> {
+  const [, name = stored.name, revision] = REVISED.exec(stored.name) ?? []
   for (const [kind, entry] of Object.entries<EmbedderEntry<EmbedderSettings>>(embedders)) {
-    const settings = entry.settingsFor(stored, selected.kind === kind ? selected : null)
+    const settings = entry.settingsFor({ ...stored, name }, selected.kind === kind ? selected : null)
     if (!settings) continue
-    const recreated = await createEmbedder(settings, log).catch((error: unknown) => {
+    const revised = { ...settings, revision: revision === undefined ? undefined : Number(revision) }
+    const recreated = await createEmbedder(revised, log).catch((error: unknown) => {
       if (error instanceof CallFailed) return null
       throw error
     })

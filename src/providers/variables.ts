@@ -75,6 +75,12 @@ export const EMBEDDING = {
   EMBEDDING_DIMENSIONS: number(1, MAX_DIMENSIONS)
     .optional()
     .describe("Dimension of the vectors. Required for models other than the two defaults and OpenAI's models."),
+  EMBEDDING_REVISION: number(1, 999_999)
+    .optional()
+    .describe(
+      'Revision of the embedding model. Raise it after the model has changed under the same name: all turns and facts are '
+        + 'embedded again. Unset: 1.',
+    ),
 }
 
 const lastPart = (name: string) => name.split(/[/\\]/).findLast(Boolean) ?? ''
@@ -89,12 +95,12 @@ function dimensionOf(name: string): number | null {
 export const canShorten = (name: string) => lastPart(name).startsWith('text-embedding-3-')
 
 /**
- * Returns the model and its dimension: EMBEDDING_DIMENSIONS, or else the known dimension. For a model with neither,
+ * Returns the model, its revision, and its dimension: EMBEDDING_DIMENSIONS, or else the known one. For a model with neither,
  * `embeddingProblems` reports a problem.
  */
 export const embeddingModel = (env: Values<typeof EMBEDDING>, fallback: string) => {
   const name = env.EMBEDDING_MODEL ?? fallback
-  return { model: name, dimension: env.EMBEDDING_DIMENSIONS ?? dimensionOf(name)! }
+  return { model: name, dimension: env.EMBEDDING_DIMENSIONS ?? dimensionOf(name)!, revision: env.EMBEDDING_REVISION }
 }
 
 /** Reports a missing dimension, or a dimension that the model cannot return. `fallback` is the default model. */

@@ -15,6 +15,7 @@ export async function runCommand(
     },
     writeError: (text) => void (output.stderr += text),
     streams: { input: new PassThrough(), output: new PassThrough() },
+    draw: null,
     signal: new AbortController().signal,
     defaults: { url: undefined, token: undefined },
     loadConfig: () => {

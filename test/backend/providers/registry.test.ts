@@ -160,6 +160,14 @@ describe('findEmbedder', () => {
     expect(await find('openai:a:model:1536', 1536)).toBeNull()
   })
 
+  it('creates the embedder of a revision, whichever is selected', async () => {
+    created = await find('openai:m:1536@2', 1536, openai({ revision: 3 }))
+    expect(created).toMatchObject({ name: 'openai:m:1536@2', dimension: 1536 })
+    await created!.close()
+    created = await find('openai:m:1536', 1536, openai({ revision: 3 }))
+    expect(created).toMatchObject({ name: 'openai:m:1536' })
+  })
+
   it.each([
     ['another version', 'static-0', 100],
     ['another dimension', 'static-1', 99],
