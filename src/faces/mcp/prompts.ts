@@ -9,8 +9,6 @@ import { conversationOf, type Caller } from './caller.ts'
 import { messagesOf } from './messages.ts'
 import { RpcError } from './rpc-error.ts'
 
-/** Token budget of the context in a prompt. */
-const TOKEN_BUDGET = 8_000
 /** Maximum number of turns in a briefing, the newest ones. */
 const TURNS = 200
 
@@ -38,7 +36,7 @@ const PROMPTS: Readonly<Record<string, PromptRow>> = {
     description: 'Puts the context of a conversation before your next message.',
     arguments: [CONVERSATION],
     async messages(caller, { conversation }) {
-      const input = { ...conversationOf(conversation!), tokenBudget: TOKEN_BUDGET, includeFacts: true }
+      const input = { ...conversationOf(conversation!), includeFacts: true }
       const { messages }: { messages: ContextMessage[] } = await caller.call('buildContext', input)
       return messagesOf(messages)
     },

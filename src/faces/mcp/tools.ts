@@ -58,8 +58,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     arguments: {
       tokenBudget: {
         input: 'tokenBudget',
-        default: 4_000,
-        description: 'Maximum number of tokens of the messages. Defaults to 4,000.',
+        description: 'Maximum number of tokens of the messages. Defaults to the setting of the server.',
       },
       query: {
         input: 'query',

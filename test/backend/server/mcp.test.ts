@@ -55,7 +55,7 @@ describe.each(backends)('the MCP server on $name', (backend) => {
     expect((await other.call('list_facts', { userId: 'ada' })).structured.nodes).toMatchObject([{ object: 'basil' }])
     const context = await other.call('get_context', { conversation: 'garden' })
     expect(context.text).toMatch(/ada dislikes basil[^]*balcony/)
-    expect(context.structured.tokenBudget).toBe(4_000)
+    expect(context.structured.tokenBudget).toBe(16_000)
   })
 
   it('describes each tool for a model: title, description, arguments, and whether it changes anything', async () => {
