@@ -4,6 +4,7 @@ FROM node:24.11.1-bookworm-slim AS build
 
 WORKDIR /source
 COPY package.json package-lock.json prisma.config.ts tsconfig.json tsconfig.build.json schema.graphql ./
+COPY packages ./packages
 COPY prisma ./prisma
 COPY scripts ./scripts
 COPY src ./src

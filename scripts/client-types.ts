@@ -66,7 +66,7 @@ const NAMED = [
   'UpdateParticipantInput',
 ]
 
-const HEADER = `// Written by \`npm run prepare\` (scripts/client-types.ts): the types of the fragments and inputs in
+const HEADER = `// Written by \`npm run generate\` (scripts/client-types.ts): the types of the fragments and inputs in
 // the client's documents, and the possible types and scalars of the schema, for other GraphQL clients.
 `
 

@@ -1,4 +1,4 @@
-// Writes src/client/generated.ts from schema.graphql. `npm run prepare` and `npm run build` run it.
+// Writes src/client/generated.ts from schema.graphql. `npm run generate` and `npm run build` run it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { buildSchema } from 'graphql'

@@ -14,7 +14,7 @@ const read = (url: URL) => readFileSync(url, 'utf8')
 /** The expected text of each file, and the command that writes the file. */
 const FILES = {
   'schema.graphql': { text: printContract(schema), command: 'npm run schema' },
-  'src/client/generated.ts': { text: printClientTypes(schema), command: 'npm run prepare' },
+  'src/client/generated.ts': { text: printClientTypes(schema), command: 'npm run generate' },
 }
 
 const { version } = JSON.parse(read(urlOf('package.json'))) as { version: string }

@@ -1,5 +1,5 @@
 // Creates the template of the embedded database for the current migrations (src/store/embedded-template.ts), unless it
-// exists. `npm run prepare` and `npm run build` run it.
+// exists. `npm run generate` and `npm run build` run it.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

@@ -13,7 +13,7 @@ const document = readFileSync('../../docs/streaming-and-subscriptions.md', 'utf8
 const addressed = (code: string) =>
   code
     .replace(/'(\w+):\/\/127\.0\.0\.1:4000\/graphql'/g, '`$1://${process.env.COLLOQUY}/graphql`')
-    .replace("'colloquy/client'", "'../../../../src/client/index.ts'")
+    .replace("'colloquy-client'", "'../../../../src/client/index.ts'")
 
 mkdirSync('generated/recipes', { recursive: true })
 for (const [, name, code] of document.matchAll(/^```ts\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)) {

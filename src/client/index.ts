@@ -1,5 +1,5 @@
-// The client of a Colloquy server, for browsers and Node: the entry point `colloquy/client`. Imports neither server
-// code nor other packages.
+// The client of a Colloquy server, for browsers and Node: the package `colloquy-client`, and the entry point
+// `colloquy/client` of the server's package. Imports neither server code nor other packages.
 
 import { answer, type AnswerHandler, type AnswerOptions } from './answer.ts'
 import {

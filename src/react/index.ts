@@ -1,5 +1,5 @@
-// React hooks for the client: the entry point `colloquy/react`. A component renders again when the value of its hook
-// changes. A value is kept current only while a component uses it.
+// React hooks for the client: the entry points `colloquy-client/react` and `colloquy/react`. A component renders again
+// when the value of its hook changes. A value is kept current only while a component uses it.
 
 import { createContext, createElement, useContext, useMemo, useSyncExternalStore, type ReactNode } from 'react'
 import type {

@@ -11,7 +11,9 @@ import { embedded } from '../support/backend.ts'
 import { blocks, readDocument, root } from '../support/documents.ts'
 import { take, useServer } from '../support/server.ts'
 
-const [, config] = blocks(readDocument('docs/development-servers.md'), 'js').map(({ text }) => text)
+const config = blocks(readDocument('docs/development-servers.md'), 'js')
+  .map(({ text }) => text)
+  .find((text) => text.startsWith('// vite.config.js'))
 
 describe("Vite with the document's configuration", () => {
   const server = useServer(embedded)

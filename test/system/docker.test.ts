@@ -40,12 +40,15 @@ describe('Dockerfile', () => {
     const build = indexOf('RUN', 'npm ci')
     expect(build).toBeGreaterThan(indexOf('COPY', 'package-lock.json prisma.config.ts'))
     expect(build).toBeGreaterThan(indexOf('COPY', 'prisma ./prisma'))
+    // npm ci links the workspace, and fails without it.
+    expect(build).toBeGreaterThan(indexOf('COPY', 'packages ./packages'))
     expect(all('RUN')[0]).toContain('npm pack --pack-destination /package')
     expect(all('COPY')).toContain('--from=build /package /package')
     expect(indexOf('RUN', 'npm install --omit=dev')).toBeGreaterThan(indexOf('COPY', '--from=build'))
     const { dependencies, scripts } = JSON.parse(read('package.json'))
     expect(scripts).toMatchObject({
-      prepare: expect.stringMatching(/^prisma generate.*generate-client/),
+      postprepare: 'npm run generate',
+      generate: expect.stringMatching(/^prisma generate.*generate-client/),
       prepack: 'npm run build',
     })
     for (const name of ['prisma', 'tsx', 'typescript']) expect(Object.keys(dependencies)).not.toContain(name)
@@ -62,7 +65,7 @@ describe('Dockerfile', () => {
       }
     }
     // Files of the host must not overwrite the files that npm ci generated in the image.
-    expect(read('.dockerignore')).toMatch(/^src\/client\/generated\.ts\nsrc\/store\/generated$/m)
+    expect(read('.dockerignore')).toMatch(/^src\/client\/generated\.ts\nsrc\/store\/generated\npackages/m)
   })
 
   it('copies all files that npm ci compiles', async () => {

@@ -199,7 +199,7 @@ describe('docs/client.md', () => {
     const entryPoint = pathToFileURL(join(root, 'src/client/index.ts')).href
     const addressed = code.replace('http://127.0.0.1:4000/graphql', server.url)
     expect(addressed).not.toBe(code)
-    return writeModule('client.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
+    return writeModule('client.mts', addressed.replace("'colloquy-client'", `'${entryPoint}'`))
   }
   const start = (file: string) =>
     spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], { stdio: ['ignore', 'pipe', 'inherit'] })

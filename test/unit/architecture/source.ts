@@ -5,7 +5,7 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
-/** Paths of the files that `npm run prepare` generates. */
+/** Paths of the files that `npm run generate` generates. */
 const GENERATED = /^src\/(store\/generated\/|client\/generated\.ts$)/
 
 /** `isType`: the compiler erases the import. `isThread`: the module runs in a worker thread. */
