@@ -4,13 +4,15 @@
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { format } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startServer, type RunningServer } from '../../scripts/demo/server.ts'
 import { embedded, newDataDir } from '../support/backend.ts'
 import { blocks, readDocument, root } from '../support/documents.ts'
+import { onServer, runModule, runProgram, startProgram, writeModule } from '../support/programs.ts'
 import { createProxy } from '../support/proxy.ts'
 import { isLong } from '../support/long.ts'
 import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
@@ -42,15 +44,6 @@ const append = (conversationId: string, actor: string, content: string) =>
     'mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on AppendTurnPayload { turn { seq } } } }',
     { input: { conversationId, as: actor, turn: { role: 'USER', content } } },
   )
-
-/** Writes code to a file below node_modules, where it can import the repository's packages. Returns the file's path. */
-async function writeModule(name: string, code: string): Promise<string> {
-  const directory = join(root, 'node_modules/.cache')
-  const file = join(directory, `${process.pid}-${name}`)
-  await mkdir(directory, { recursive: true })
-  await writeFile(file, code)
-  return file
-}
 
 const hasCurl = !spawnSync('curl', ['--version']).error
 
@@ -92,6 +85,13 @@ describe('the commands of README.md', () => {
     } finally {
       for (const { shell } of live) shell.kill('SIGKILL')
     }
+  })
+
+  it('are followed by eight lines that print the same messages with the client', async () => {
+    const code = blocks(readDocument('README.md'), 'js')[0]!.text
+    expect(code.trimEnd().split('\n')).toHaveLength(8)
+    const { rendered } = JSON.parse(steps.at(-1)!.answer.text).data.buildContext
+    expect(await runModule('first.mjs', onServer(code, server.url))).toBe(`${format(rendered)}\n`)
   })
 
   it('name the address at which a browser gets GraphiQL', async () => {
@@ -196,17 +196,14 @@ describe('docs/client.md', () => {
   /** Writes the first program that contains the text. Returns the path of its file. */
   async function writeProgram(text: string): Promise<string> {
     const code = blocks(readDocument('docs/client.md'), 'ts').find((block) => block.text.includes(text))!.text
-    const entryPoint = pathToFileURL(join(root, 'src/client/index.ts')).href
-    const addressed = code.replace('http://127.0.0.1:4000/graphql', server.url)
-    expect(addressed).not.toBe(code)
-    return writeModule('client.mts', addressed.replace("'colloquy-client'", `'${entryPoint}'`))
+    const own = onServer(code, server.url)
+    expect(own).not.toContain('127.0.0.1:4000')
+    return writeModule('client.mts', own)
   }
-  const start = (file: string) =>
-    spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], { stdio: ['ignore', 'pipe', 'inherit'] })
 
   it.runIf(isLong)('has an agent that answers the turns that mention it', async () => {
     const file = await writeProgram('agent.answer(')
-    const child = start(file)
+    const child = startProgram(file)
     try {
       const find = '{ conversation(key: "minutes", as: "ada") { id turns(last: 1) { nodes { actor text } } } }'
       const found = async () => (await ask(find)).data?.conversation
@@ -224,9 +221,8 @@ describe('docs/client.md', () => {
   it.runIf(isLong)('begins with a program that appends a turn and follows its conversation', async () => {
     const file = await writeProgram('conversation.follow(')
     try {
-      const child = start(file)
-      const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
-      expect(lines.join('')).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
+      const printed = await runProgram(file)
+      expect(printed).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
     } finally {
       await rm(file)
     }
@@ -235,9 +231,7 @@ describe('docs/client.md', () => {
   it.runIf(isLong)('goes on with a program that remembers, recalls, and builds a context', async () => {
     const file = await writeProgram('conversation.remember(')
     try {
-      const child = start(file)
-      const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
-      const printed = lines.join('')
+      const printed = await runProgram(file)
       expect(printed).toContain("content: 'When is high tide?'")
       expect(printed).toContain('ferries')
       expect(printed.trimEnd().split('\n').at(-1)).toBe('When is high tide?')
