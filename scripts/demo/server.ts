@@ -20,8 +20,8 @@ export type RunningServer = {
   stop(): Promise<number | null>
 }
 
-/** Starts the server on a new database of the backend, with its Redis, if any, and otherwise default settings. */
-export async function startServer(backend: Backend): Promise<RunningServer> {
+/** Starts the server on a new database of the backend, with its Redis, if any, and default settings except `env`. */
+export async function startServer(backend: Backend, env: Record<string, string> = {}): Promise<RunningServer> {
   // Only one process may open an embedded database, so the server opens it.
   const dataDir = backend.name === 'embedded' ? await newDataDir() : null
   const opened: Opened | null = dataDir ? null : await backend.open()
@@ -35,6 +35,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
       DATA_DIR: dataDir ?? '',
       DATABASE_URL: opened?.url ?? '',
       REDIS_URL: opened?.redisUrl ?? '',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

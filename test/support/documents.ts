@@ -22,10 +22,10 @@ export function readDocument(path: string): Document {
   return { path, text, prose: text.replace(/^ *```[\s\S]*?^ *```$/gm, '') }
 }
 
-/** README.md and the other documents at the root, then the pages of docs/ by name. */
+/** README.md and the other documents at the root, then the pages of docs/ and docs/guides/ by name. */
 export const documents: Document[] = [
   ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
-  ...readdirSync(join(root, 'docs'))
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .sort()
     .map((name) => `docs/${name}`),
@@ -69,3 +69,7 @@ export const anchors = ({ prose }: Document): string[] =>
 
 /** The cell without the backticks around it. */
 export const unquoted = (cell: string) => cell.replace(/^`|`$/g, '')
+
+/** Returns a pattern of an output that a document shows, in which … stands for any text. */
+export const patternOf = (shown: string): RegExp =>
+  new RegExp(`^${shown.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll('…', '.+?')}$`)

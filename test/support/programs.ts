@@ -16,10 +16,10 @@ const ENTRY_POINTS: Record<string, string> = {
   'colloquy-client/react': 'src/react/index.ts',
 }
 
-/** Replaces the package of the client by its source, and the address of the documents by that of the server at the URL. */
-export const onServer = (code: string, url: string): string =>
+/** Replaces the package of the client by its source, and an address of the documents by that of the server at the URL. */
+export const onServer = (code: string, url: string, address = ADDRESS): string =>
   code
-    .replaceAll(ADDRESS, new URL(url).host)
+    .replaceAll(address, new URL(url).host)
     .replaceAll(/'(colloquy-client(?:\/\w+)?)'/g, (_, name: string) => `'${sourceOf(name)}'`)
 
 const sourceOf = (name: string) => pathToFileURL(join(root, ENTRY_POINTS[name]!)).href

@@ -11,7 +11,7 @@ import { format } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startServer, type RunningServer } from '../../scripts/demo/server.ts'
 import { embedded, newDataDir } from '../support/backend.ts'
-import { blocks, readDocument, root } from '../support/documents.ts'
+import { blocks, patternOf, readDocument, root } from '../support/documents.ts'
 import { onServer, runModule, runProgram, startProgram, writeModule } from '../support/programs.ts'
 import { createProxy } from '../support/proxy.ts'
 import { isLong } from '../support/long.ts'
@@ -107,10 +107,6 @@ describe('the commands of docs/rest.md', () => {
   const steps = codeBlocks.flatMap(({ language, text }, index) =>
     language === 'sh' && text.startsWith('curl') ? [{ command: text, answer: codeBlocks[index + 1]!.text }] : [],
   )
-  /** Returns a pattern of the shown answer, in which … stands for any text. */
-  const patternOf = (answer: string) =>
-    new RegExp(`^${answer.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll('…', '.+?')}$`)
-
   it.runIf(hasCurl)('print the answers that it shows below them', () => {
     expect(steps).toHaveLength(5)
     for (const { command, answer } of steps) {
