@@ -1,0 +1,12 @@
+// Passes /graphql on to the server. In a project of your own, `colloquy-client` is installed, and `alias` is not needed.
+const source = (path) => new URL(`../../src/${path}/index.ts`, import.meta.url).pathname
+
+export default {
+  resolve: {
+    alias: [
+      { find: 'colloquy-client/react', replacement: source('react') },
+      { find: 'colloquy-client', replacement: source('client') },
+    ],
+  },
+  server: { proxy: { '/graphql': { target: process.env.COLLOQUY ?? 'http://127.0.0.1:4000', ws: true } } },
+}
