@@ -26,7 +26,7 @@ const sourceOf = (name: string) => pathToFileURL(join(root, ENTRY_POINTS[name]!)
 
 /** Writes code to a file below node_modules, where it can import the repository's packages. Returns the file's path. */
 export async function writeModule(name: string, code: string): Promise<string> {
-  const file = join(root, 'node_modules/.cache', `${process.pid}`, name)
+  const file = join(root, 'node_modules/.cache', `${process.pid}-${name}`)
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, code)
   return file

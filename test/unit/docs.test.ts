@@ -291,6 +291,11 @@ describe('CONTRIBUTING.md', () => {
 })
 
 describe.each(documents)('$path', (page) => {
+  it('names the tarballs of the version in package.json', () => {
+    const versions = [...page.text.matchAll(/colloquy(?:-client)?-(\d[\w.-]*)\.tgz/g)].map(([, version]) => version!)
+    expect(versions.filter((version) => version !== packageJson.version)).toEqual([])
+  })
+
   it('links only to existing files and headings', () => {
     const broken = linksOf(page).filter(({ to, anchor }) => {
       if (!existsSync(join(root, to))) return true
