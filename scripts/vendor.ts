@@ -14,7 +14,8 @@ const YOGA = 'graphql-yoga'
 const GRAPHIQL = '@graphql-yoga/render-graphiql/graphiql'
 const FILES: Record<string, string> = { [YOGA]: 'graphql-yoga.js', [GRAPHIQL]: 'graphiql.js' }
 
-/** An import of one of the packages, in the compiled modules. */
+/** An import of one of the packages in a compiled module: any, and those that are replaced, one in a module. */
+const ANY_IMPORT = new RegExp(`(?:from |import |import\\()'(?:${YOGA}|@graphql-yoga/[^']+)'`)
 const IMPORT = new RegExp(`(?:import \\{ ([^}]+) \\} from |import\\()'(${Object.keys(FILES).join('|')})'`)
 
 /** The bundle contains CommonJS modules, which require modules of Node. */
@@ -64,11 +65,14 @@ export async function vendorYoga(root: string, dist: string): Promise<void> {
   for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((each) => each.endsWith('.js'))) {
     const path = join(dist, name)
     const text = readFileSync(path, 'utf8')
-    const [line, names, from] = IMPORT.exec(text) ?? []
-    if (!line) continue
+    if (!ANY_IMPORT.test(text)) continue
+    const [line = '', names, from = YOGA] = IMPORT.exec(text) ?? []
     for (const each of names?.split(', ') ?? []) used.add(each)
-    const to = relative(dirname(path), join(vendor, FILES[from!]!)).replaceAll(sep, '/')
-    writeFileSync(path, text.replace(line, line.replace(from!, to.startsWith('.') ? to : `./${to}`)))
+    const to = relative(dirname(path), join(vendor, FILES[from]!)).replaceAll(sep, '/')
+    const replaced = text.replace(line, line.replace(from, to.startsWith('.') ? to : `./${to}`))
+    if (ANY_IMPORT.test(replaced))
+      throw new Error(`${name} imports ${from} in a form that this script does not replace.`)
+    writeFileSync(path, replaced)
   }
   mkdirSync(vendor, { recursive: true })
   const { code, paths } = await bundleYoga(root, [...used].sort())

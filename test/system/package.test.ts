@@ -157,6 +157,9 @@ const PAGE_TSCONFIG = {
 /** Whether only worker threads load the module, which may therefore contain top-level await. */
 const isThread = (name: string) => /(^|[/-])worker\.js$/.test(name)
 
+/** Environment variables of the client's programs: the address of a server, and a tenant. */
+const clientEnv: Record<string, string> = {}
+
 /** A project of a user. */
 type Project = { directory: string; run(program: string, ...args: string[]): Promise<string>; remove(): Promise<void> }
 
@@ -223,9 +226,6 @@ async function bundlePage(project: Project): Promise<{ bytes: number; packages: 
   )
   return { bytes: gzipSync(outputFiles[0]!.contents, { level: 9 }).length, packages: [...new Set(packages)] }
 }
-
-/** Environment variables of the programs: the address of a server, and the tenant. */
-const clientEnv: Record<string, string> = {}
 
 describe.runIf(isLong)('the packages (need LONG=1)', () => {
   let server: RunningServer
