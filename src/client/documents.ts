@@ -203,3 +203,13 @@ export const LIST_APPROVALS = complete(`query Approvals(
   }
 }`)
 export const RESOLVE_APPROVAL = mutation('resolveApproval', 'approval { ...Approval } changed')
+
+// Exports and imports
+export const START_EXPORT = mutation('startExport', 'transfer { ...Transfer }')
+export const CONTINUE_EXPORT = mutation('continueExport', 'transfer { ...Transfer } lines cursor')
+export const START_IMPORT = mutation('startImport', 'transfer { ...Transfer }')
+export const CONTINUE_IMPORT = mutation('continueImport', 'transfer { ...Transfer }')
+export const CANCEL_TRANSFER = mutation('cancelTransfer', 'transfer { ...Transfer }')
+export const READ_TRANSFER = complete(`query ReadTransfer($transferId: ID!, $as: String) {
+  transfer(id: $transferId, as: $as) { ...Transfer }
+}`)

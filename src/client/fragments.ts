@@ -101,6 +101,9 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   conversation { ...ListedConversation }
   turn { ...Turn }
 }`,
+  Transfer: `Transfer {
+  id direction state scope subject actor manifest lines sha256 counts report createdAt updatedAt completedAt
+}`,
   /** The errors that a mutation, recall and buildContext return as members of their result's union. */
   UserError: `UserError {
   __typename code message

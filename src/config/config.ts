@@ -113,7 +113,7 @@ const environment = z.object({
   MAX_BODY_BYTES: whole(1024, 256 * MiB, MiB).describe('Maximum body of one HTTP request, in bytes.'),
   MAX_BATCH_BODY_BYTES: whole(1024, 256 * MiB, 16 * MiB).describe(
     'Maximum body, in bytes, of one HTTP request with the header `x-batch: 1` whose operation selects only '
-      + '`appendTurns` and `recordFacts`.',
+      + '`appendTurns`, `recordFacts` and `continueImport`.',
   ),
   BODY_TIMEOUT_SECONDS: whole(1, 600, 30).describe('Seconds within which the body of a request must arrive.'),
   MIN_BODY_BYTES_PER_SECOND: whole(0, MiB, 4096).describe(

@@ -12,6 +12,7 @@ const PREFIXES = {
   key: 'key_',
   approval: 'appr_',
   run: 'run_',
+  transfer: 'xfer_',
 } as const
 export type Kind = keyof typeof PREFIXES
 

@@ -127,6 +127,11 @@ export const CONDITIONS = {
     right: 'manage',
     reason: 'The search covers conversations in which the viewer is not a participant.',
   },
+  foreignExport: {
+    when: 'with a `scope` other than `USER`, or for a user other than the viewer',
+    right: 'operate',
+    reason: 'The export contains data that the viewer does not see.',
+  },
 } as const satisfies Record<string, ConditionRule>
 export type Condition = keyof typeof CONDITIONS
 
@@ -260,6 +265,13 @@ const RULES = {
   revokeApiKey: { right: 'operate', limited: 'NONE' },
   getAuditLog: { right: 'operate', limited: 'NONE' },
   verifyAuditLog: { right: 'operate', limited: 'NONE' },
+  // Export and import
+  startExport: { right: 'read', limited: 'ONE', conditions: ['foreignExport'] },
+  continueExport: { right: 'read', limited: 'OBJECTS', conditions: ['foreignExport'] },
+  startImport: { right: 'operate', limited: 'NONE' },
+  continueImport: { right: 'operate', limited: 'NONE' },
+  cancelTransfer: { right: 'read', limited: 'OBJECTS' },
+  getTransfer: { right: 'read', limited: 'OBJECTS' },
 } as const satisfies Record<string, VerbRule>
 export type Verb = keyof typeof RULES
 

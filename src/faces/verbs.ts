@@ -15,7 +15,7 @@ type VerbRow = {
    */
   route: `${Method} /${string}`
   /** Heading in the documentation of the REST API. */
-  tag: 'Conversations' | 'Participants' | 'Turns' | 'Memory' | 'Agents'
+  tag: 'Conversations' | 'Participants' | 'Turns' | 'Memory' | 'Agents' | 'Transfers'
   /** Path of the input to which the header Idempotency-Key is assigned. */
   idempotencyKey?: readonly string[]
   /** Input to which the header If-Match is assigned: the version that the caller has read. */
@@ -161,6 +161,21 @@ export const VERBS = {
     document: documents.RESOLVE_APPROVAL,
     route: 'POST /approvals/{approvalId}/decision',
     tag: 'Agents',
+  },
+
+  startExport: { document: documents.START_EXPORT, route: 'POST /exports', tag: 'Transfers' },
+  continueExport: { document: documents.CONTINUE_EXPORT, route: 'POST /exports/{transferId}/pages', tag: 'Transfers' },
+  startImport: { document: documents.START_IMPORT, route: 'POST /imports', tag: 'Transfers' },
+  continueImport: {
+    document: documents.CONTINUE_IMPORT,
+    route: 'POST /imports/{transferId}/batches',
+    tag: 'Transfers',
+  },
+  transfer: { document: documents.READ_TRANSFER, route: 'GET /transfers/{transferId}', tag: 'Transfers' },
+  cancelTransfer: {
+    document: documents.CANCEL_TRANSFER,
+    route: 'POST /transfers/{transferId}/cancel',
+    tag: 'Transfers',
   },
 } as const satisfies Record<string, VerbRow>
 

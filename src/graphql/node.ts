@@ -5,6 +5,7 @@ import { getApiKey } from '../domain/api-key/api-key.ts'
 import { derivedKey } from '../domain/derived-id.ts'
 import { kindOf } from '../domain/id.ts'
 import { getJob } from '../domain/job/job.ts'
+import { getTransfer } from '../domain/transfer/transfer.ts'
 import { getProfiles } from '../domain/profile/profile.ts'
 import { InvalidInput } from '../errors.ts'
 import { asArg } from './as.ts'
@@ -42,6 +43,7 @@ export const Node = builder.interfaceRef<object>('Node').implement({
           key: 'ApiKey',
           run: 'Run',
           approval: 'Approval',
+          transfer: 'Transfer',
         }[kind]
   },
 })
@@ -63,6 +65,8 @@ async function loadNode(context: RequestContext, id: string): Promise<object | n
       return loadApproval(context, id)
     case 'run':
       return loadRun(context, id)
+    case 'transfer':
+      return context.work.read(() => getTransfer(context.reading, context.viewer, id))
     case null:
       return loadDerived(context, id)
   }

@@ -27,6 +27,7 @@ const OTHER_NAMES: Readonly<Record<string, Verb>> = {
   run: 'getRuns',
   runEvents: 'readRunEvents',
   tenantSettings: 'getTenantSettings',
+  transfer: 'getTransfer',
   userProfile: 'getProfiles',
   wakeUps: 'getWakeUps',
 }

@@ -6,7 +6,7 @@ import { getOperationAST, GraphQLError, Kind, type DocumentNode } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
 /** Mutations that write many items at once. Only they may have a body of more than `bodyBytes`. */
-const BATCH_MUTATIONS = ['appendTurns', 'recordFacts'] as const
+const BATCH_MUTATIONS = ['appendTurns', 'recordFacts', 'continueImport'] as const
 
 /** Whether the operation selects only batch mutations. False for an operation with fragments. */
 function isBatch(document: DocumentNode, operationName?: string | null): boolean {
@@ -26,7 +26,7 @@ export function useBatchBodies(bodyBytes: number): Plugin<{ res?: ServerResponse
       const length = Number(response?.req.headers['content-length'] ?? 0)
       if (length <= bodyBytes || isBatch(args.document, args.operationName)) return
       const message =
-        `The body has ${length} bytes; only operations that select nothing but ${BATCH_MUTATIONS.join(' and ')} `
+        `The body has ${length} bytes; only operations that select nothing but ${BATCH_MUTATIONS.join(', ')} `
         + `may have more than ${bodyBytes}.`
       const extensions = { code: 'BODY_TOO_LARGE', limit: 'bodyBytes', maximum: bodyBytes, actual: length }
       Object.defineProperty(extensions, 'http', { value: { status: 413 }, enumerable: false })

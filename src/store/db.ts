@@ -224,3 +224,12 @@ export function isStatementTimeout(error: unknown): boolean {
   // Prisma has codes of its own and describes the database's error in `meta`.
   return code === QUERY_CANCELED || (meta !== undefined && JSON.stringify(meta).includes(QUERY_CANCELED))
 }
+
+/** Classes of Postgres' codes for data that a statement must not contain: data exceptions and violated constraints. */
+const REFUSED = /"(?:originalCode|code)":"2[23]\w{3}"/
+
+/** Whether the database refused a statement of Prisma because of its data. */
+export function isRefusedData(error: unknown): boolean {
+  const { meta } = error instanceof Error ? (error as Error & { meta?: unknown }) : {}
+  return meta !== undefined && REFUSED.test(JSON.stringify(meta))
+}

@@ -38,6 +38,8 @@ const restDoor =
   }
 
 const ID = /\b[a-z]{3,5}_[0-9A-HJKMNP-TV-Z]{26}(\.\w+)?\b|\bprof_[\w-]+(\.[\w-]+)?|\b[0-9a-f]{8}-[0-9a-f-]{27}\b/g
+/** Times, hashes and tenants in the lines of an export. */
+const VARYING_TEXT = /\d{4}-\d\d-\d\dT[\d:.]+Z|\b[0-9a-f]{64}\b|\btenant-\d+/g
 const VARYING = new Set(['startCursor', 'endCursor', 'cursor', 'document', 'signature'])
 
 /** Returns a function that replaces ids by numbers in the order of their appearance, and times and cursors by a mark. */
@@ -45,7 +47,7 @@ function createNormalizer() {
   const numbers = new Map<string, number>()
   const text = (value: string) => {
     if (/^\d{4}-\d\d-\d\dT/.test(value)) return 'TIME'
-    return value.replaceAll(ID, (id) => {
+    return value.replaceAll(VARYING_TEXT, 'VARYING').replaceAll(ID, (id) => {
       if (!numbers.has(id)) numbers.set(id, numbers.size)
       return `ID${numbers.get(id)}`
     })

@@ -25,6 +25,9 @@ import { runTurn } from '../../src/domain/run/start.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { compact, summarize } from '../../src/domain/summary/compact.ts'
 import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'
+import { continueExport } from '../../src/domain/transfer/export.ts'
+import { continueImport } from '../../src/domain/transfer/import.ts'
+import { cancelTransfer, getTransfer, startExport, startImport } from '../../src/domain/transfer/transfer.ts'
 import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { pinTurn, unpinTurn } from '../../src/domain/turn/pin.ts'
@@ -57,6 +60,9 @@ export type Room = {
   runId: string
   waitingRunId: string
   approvalId: string
+  /** An export by ada of its own data, and an import. */
+  exportId: string
+  importId: string
 }
 
 /** Creates the world: a conversation that only its participants ada, bob and cyd see. */
@@ -97,6 +103,8 @@ export async function furnish(deps: Deps, { name, as }: Pick<Tenant, 'name' | 'a
     runId: run.id,
     waitingRunId: waiting.runId,
     approvalId: waiting.approvalIds[0]!,
+    exportId: (await startExport(deps, ada, { scope: 'USER', userId: 'ada' })).id,
+    importId: (await startImport(deps, ada, { manifest: MANIFEST, fileKey: 'begun' })).id,
   }
 }
 
@@ -178,6 +186,12 @@ const LIBRARY: Record<string, Call> = {
   cancelRun: async (...call) => ({ run: await cancelRun(...call) }),
   approvals: async (...call) => page(await getApprovalPage(...call)),
   resolveApproval,
+  startExport: async (...call) => ({ transfer: await startExport(...call) }),
+  continueExport,
+  startImport: async (...call) => ({ transfer: await startImport(...call) }),
+  continueImport: async (...call) => ({ transfer: await continueImport(...call) }),
+  transfer: async (deps, viewer, { transferId }) => found(await getTransfer(deps, viewer, transferId)),
+  cancelTransfer: async (...call) => ({ transfer: await cancelTransfer(...call) }),
 }
 
 /** The door of the library. */
@@ -200,6 +214,9 @@ export const outcomeOf = (error: { code: string; issues?: readonly { path: reado
 
 /** An id that no object has. */
 const missing = (kind: string) => `${kind}_01ARZ3NDEKTSV4RRFFQ69G5FAV`
+
+/** The first line of a file to import. */
+const MANIFEST = '{"type":"manifest","format":"colloquy-transcript","version":1,"scope":"TENANT"}'
 
 /** The calls of every verb: first those that change little, with inputs that are right and wrong. */
 export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
@@ -387,6 +404,35 @@ export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
   ],
   ['eraseTurn', ({ turnId, whisperId }) => [{ turnId: whisperId }, { turnId }]],
   ['deleteConversation', ({ conversationId }) => [{ conversationId }, { conversationId }]],
+  [
+    'startExport',
+    ({ conversationId }) => [
+      { scope: 'CONVERSATION', conversationId },
+      { scope: 'USER', userId: 'ada' },
+      { scope: 'OWNER' },
+      { scope: 'TENANT', owner: 'ada' },
+      { scope: 'CONVERSATION', conversationId: missing('conv') },
+    ],
+  ],
+  ['continueExport', ({ exportId }) => [{ transferId: exportId }, { transferId: missing('xfer') }]],
+  [
+    'startImport',
+    () => [
+      { manifest: MANIFEST, fileKey: 'file' },
+      { manifest: '{}', fileKey: 'file' },
+    ],
+  ],
+  [
+    'continueImport',
+    ({ importId: transferId }) => [
+      { transferId, offset: 0, lines: ['{"type":"heldUser","userId":"zoe","since":"2026-01-01T00:00:00Z"}'] },
+      { transferId, offset: 0, lines: ['{"type":"heldUser","userId":"zoe","since":"2026-01-01T00:00:00Z"}'] },
+      { transferId, offset: 5, lines: ['{}'] },
+      { transferId, offset: 1, lines: ['{"type":"person"}'] },
+    ],
+  ],
+  ['transfer', ({ exportId }) => [{ transferId: exportId }, { transferId: missing('xfer') }]],
+  ['cancelTransfer', ({ exportId }) => [{ transferId: exportId }, { transferId: missing('xfer') }]],
 ]
 
 /** The verbs that CALLS must contain. Subscriptions have no answer. */

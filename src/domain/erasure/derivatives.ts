@@ -248,6 +248,8 @@ export const NOT_DERIVED: Readonly<Record<string, string>> = {
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
   mcp_session: 'The actor of each session, and the keys of conversations; deleted a week after its last use.',
+  transfer:
+    'Progress of exports and imports: ids, numbers and hashes, and the key of a conversation that is being imported.',
   api_key: 'The actor, the rights and the conversations of each API key, and hashes of its secrets.',
   audit_head: 'Numbers and hashes of lines of the audit log.',
   audit_line: 'Records of operations: names of actors, times, ids, numbers and hashes, and no text of turns.',

@@ -105,7 +105,7 @@ export type Content = {
 }
 
 /** Returns the text of a part for counting tokens: approximately the text that a model reads. */
-function countedText(part: ContentPart): string {
+export function countedText(part: ContentPart): string {
   switch (part.type) {
     case 'text':
       return part.text

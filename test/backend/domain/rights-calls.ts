@@ -933,6 +933,54 @@ const SERVER: Call[] = [
   { verb: 'getEmbeddingProgress', concerns: 'NONE', run: ({ deps, viewer }) => getEmbeddingProgress(deps, viewer) },
 ]
 
+/** Starts a transfer of the tenant by the viewer. */
+const started = async (cell: Cell, direction: 'EXPORT' | 'IMPORT'): Promise<string> => {
+  const viewer = trustedAs(cell, cell.viewer.actor)
+  if (direction === 'EXPORT') return (await domain.startExport(cell.deps, viewer, { scope: 'TENANT' })).id
+  return (await domain.startImport(cell.deps, viewer, { manifest: MANIFEST, fileKey: unique() })).id
+}
+const MANIFEST = '{"type":"manifest","format":"colloquy-transcript","version":1,"scope":"TENANT"}'
+
+const TRANSFERS: Call[] = [
+  {
+    verb: 'startExport',
+    concerns: 'NONE',
+    run: ({ deps, viewer, given }) =>
+      domain.startExport(deps, viewer, { scope: 'CONVERSATION', conversationId: given.id }),
+    conditions: ['foreignExport'],
+  },
+  {
+    verb: 'continueExport',
+    concerns: 'NONE',
+    run: async (cell) => domain.continueExport(cell.deps, cell.viewer, { transferId: await started(cell, 'EXPORT') }),
+    conditions: ['foreignExport'],
+  },
+  {
+    verb: 'startImport',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.startImport(deps, viewer, { manifest: MANIFEST, fileKey: unique() }),
+  },
+  {
+    verb: 'continueImport',
+    concerns: 'NONE',
+    run: async (cell) => {
+      const lines = ['{"type":"heldUser","userId":"nobody","since":"2026-01-01T00:00:00Z"}']
+      const transferId = await started(cell, 'IMPORT')
+      return domain.continueImport(cell.deps, cell.viewer, { transferId, offset: 0, lines })
+    },
+  },
+  {
+    verb: 'cancelTransfer',
+    concerns: 'NONE',
+    run: async (cell) => domain.cancelTransfer(cell.deps, cell.viewer, { transferId: await started(cell, 'EXPORT') }),
+  },
+  {
+    verb: 'getTransfer',
+    concerns: 'NONE',
+    run: async (cell) => domain.getTransfer(cell.deps, cell.viewer, await started(cell, 'EXPORT')),
+  },
+]
+
 /** The calls. deleteConversation is not among them, because it ends the conversation. */
 export const CALLS: readonly Call[] = [
   ...CONVERSATIONS,
@@ -946,4 +994,5 @@ export const CALLS: readonly Call[] = [
   ...KEYS,
   ...DATA,
   ...SERVER,
+  ...TRANSFERS,
 ]

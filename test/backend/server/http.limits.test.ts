@@ -94,7 +94,9 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
       const { status, body } = await send(selection)
       expect(status).toBe(413)
       expect(body.errors[0]).toMatchObject({
-        message: expect.stringContaining('only operations that select nothing but appendTurns and recordFacts'),
+        message: expect.stringContaining(
+          'only operations that select nothing but appendTurns, recordFacts, continueImport',
+        ),
         extensions: { code: 'BODY_TOO_LARGE', limit: 'bodyBytes', maximum: MiB },
       })
     }

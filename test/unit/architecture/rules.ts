@@ -233,6 +233,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['context'],
   ['run'],
   ['erasure'],
+  ['transfer'],
   ['background'],
   ['deps'],
 ]

@@ -20,6 +20,7 @@ const KEPT: Record<string, readonly string[]> = {
     'runId',
     'sourceTurnId',
     'through',
+    'transferId',
     'turnId',
   ],
   'Names of actors and conversations, which the application uses to find them.': [
@@ -32,6 +33,9 @@ const KEPT: Record<string, readonly string[]> = {
     'owner',
     'userId',
   ],
+  'Cursors, which only the server reads, and names of files, which it only compares.': ['after', 'fileKey'],
+  'Lines of a file, which the import redacts when it has parsed them (domain/transfer/import-lines.ts), and its manifest.':
+    ['lines', 'manifest'],
   'Secrets, of which only hashes are stored.': ['claimToken', 'writerToken'],
   'Hashes, which are only compared.': ['expectedCallHash'],
   'Names of tools and calls, models, providers and types, which programs compare.': [

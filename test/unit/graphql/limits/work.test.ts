@@ -131,6 +131,7 @@ describe('every field of Query', () => {
     recall: '(input: { query: "x" }) { __typename }',
     run: `(id: "${newId('run')}") { id }`,
     tenantSettings: '{ retention }',
+    transfer: '(id: "x") { id }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',
     verifyErasureReceipt: '(document: "x", signature: "y")',

@@ -1,0 +1,187 @@
+// Reads a batch of lines of an import, before anything is written: parses and redacts them, checks their order, counts
+// tokens that the file does not state, and computes the index terms of turns. Vectors are computed later, by the jobs
+// that embed every turn.
+
+import { InvalidInput } from '../../errors.ts'
+import { hashTerm, salted, saltOf } from '../../text/term-hash.ts'
+import { terms } from '../../text/words.ts'
+import { createYield } from '../../yield.ts'
+import { statementRedactor } from '../fact/redact-statement.ts'
+import { contentHash, type Statement } from '../fact/content-hash.ts'
+import { sentenceOf } from '../fact/write.ts'
+import { indexEntry } from '../indexing/index-entry.ts'
+import type { Platform } from '../platform.ts'
+import { redactItems } from '../redaction.ts'
+import { countedText, partsOf } from '../turn/content.ts'
+import type { Viewer } from '../view.ts'
+import { chainHash, sha256 } from './chain.ts'
+import {
+  BadLine,
+  MAX_LINE_BYTES,
+  parseLine,
+  type EntryLine,
+  type FactLine,
+  type Line,
+  type TurnValues,
+} from './format.ts'
+import { checkOrder, type ImportState } from './import-state.ts'
+import type { TransferRow } from '../../store/sql/transfer/transfers.ts'
+
+/** A line, and its number in the file, in which the manifest has the number 1. */
+export type Numbered<L extends Line = Line> = { line: L; number: number }
+
+/** The abort reason of turns that were open when they were exported: their writers cannot continue them. */
+const OPEN_AT_EXPORT = 'The turn was still open when it was exported.'
+
+/** Returns the error of a line. The path is the index of the line in the batch. */
+const lineError = (offset: number, number: number, message: string): InvalidInput =>
+  InvalidInput.at(`lines.${number - offset - 2}`, `line ${number} ${message}`)
+
+/** The number of the first line of a batch that begins after `offset` lines. */
+const firstNumber = (offset: number) => offset + 2
+
+/**
+ * Parses the lines and checks them against the lines before: their order, and the hashes in them.
+ * @returns the lines, and the chained hash after them
+ * @throws InvalidInput with the number of the first wrong line
+ */
+export async function readLines(
+  row: Pick<TransferRow, 'lines' | 'chain' | 'counts' | 'manifest'>,
+  state: ImportState | null,
+  texts: readonly string[],
+): Promise<{ lines: Numbered[]; chain: string; counts: Record<string, number> }> {
+  const lines: Numbered[] = []
+  const counts = { ...row.counts }
+  let { chain } = row
+  let current = state && { ...state }
+  const yieldIfDue = createYield()
+  for (const [index, text] of texts.entries()) {
+    const number = firstNumber(row.lines) + index
+    try {
+      if (Buffer.byteLength(text) > MAX_LINE_BYTES) {
+        throw new BadLine(`has ${Buffer.byteLength(text)} bytes; a line may have at most ${MAX_LINE_BYTES}`)
+      }
+      const line = parseLine(text)
+      checkOrder(current, line)
+      checkHash(line, { chain, counts, lines: row.lines + index, manifest: row.manifest })
+      if (line.type === 'end' && index < texts.length - 1) throw new BadLine('is the end, but lines follow it')
+      current = advanced(current, line)
+      if (line.type !== 'end') {
+        chain = chainHash(chain, text)
+        counts[line.type] = (counts[line.type] ?? 0) + 1
+      }
+      lines.push({ line, number })
+    } catch (error) {
+      if (error instanceof BadLine) throw lineError(row.lines, number, error.message)
+      throw error
+    }
+    await yieldIfDue()
+  }
+  return { lines, chain, counts }
+}
+
+/** Returns the part of the state that `checkOrder` needs, after the line. */
+function advanced(state: ImportState | null, line: Line): ImportState | null {
+  switch (line.type) {
+    case 'conversation':
+      return { id: line.id, lastSeq: line.lastSeq, seq: 0, hasHead: false } as ImportState
+    case 'entry':
+      return { ...state!, seq: line.seq }
+    case 'participant':
+      return { ...state!, hasHead: true }
+    case 'conversationEnd':
+      return null
+    default:
+      return state
+  }
+}
+
+/** Compares the hashes and the counts in a line with those of the lines before. @throws BadLine */
+function checkHash(
+  line: Line,
+  before: { chain: string; counts: Record<string, number>; lines: number; manifest: string },
+): void {
+  const damaged = 'does not match the lines before it: the file was damaged or changed'
+  if (line.type === 'conversationEnd' && line.sha256 !== undefined && line.sha256 !== before.chain) {
+    throw new BadLine(`has a hash (sha256) that ${damaged} between the previous conversationEnd and this line`)
+  }
+  if (line.type !== 'end') return
+  if (line.lines !== before.lines) {
+    throw new BadLine(`counts ${line.lines} lines, but ${before.lines} precede it: lines are missing`)
+  }
+  if (line.sha256 !== before.chain)
+    throw new BadLine(`has a hash (sha256) that ${damaged} after the last conversationEnd`)
+  if (line.manifestSha256 !== sha256(before.manifest)) {
+    throw new BadLine('has a hash (manifestSha256) that does not match the first line: the manifest was changed')
+  }
+}
+
+/** Counts the tokens of a turn as they are counted when it is appended. */
+async function countTokens({ tokens }: Pick<Platform, 'tokens'>, turn: TurnValues): Promise<number> {
+  const { text, parts = null } = turn
+  return tokens.count(parts === null ? text : partsOf({ text, parts }).map(countedText).join('\n'))
+}
+
+/** A turn with the salted terms and the cues of the index, which only committed turns have. */
+export type PreparedTurn = TurnValues & { terms?: readonly number[]; cues?: number }
+
+async function prepareTurn(
+  deps: Platform,
+  given: TurnValues,
+  original: TurnValues,
+  salt: number,
+): Promise<PreparedTurn> {
+  const isOpen = given.status === 'STREAMING'
+  const turn = isOpen ? { ...given, status: 'ABORTED', abortReason: OPEN_AT_EXPORT } : given
+  const isRedacted = turn.text !== original.text
+  const tokenCount = turn.tokenCount === undefined || isRedacted ? await countTokens(deps, turn) : turn.tokenCount
+  if (turn.status !== 'COMMITTED') return { ...turn, tokenCount }
+  const entry = indexEntry(turn.actor, turn.text)
+  return { ...turn, tokenCount, terms: salted(entry.terms, salt), cues: entry.cues }
+}
+
+/** A fact with its token count, its hash and the salted terms of the index. */
+export type PreparedFact = FactLine & { tokenCount: number; contentHash: string; terms: readonly number[] }
+
+async function prepareFact(
+  { tokens }: Pick<Platform, 'tokens'>,
+  tenant: string,
+  fact: FactLine & Statement,
+): Promise<PreparedFact> {
+  const sentence = sentenceOf(fact)
+  const tokenCount = (fact.tokenCount as number | undefined) ?? (await tokens.count(sentence))
+  const index = salted(terms(sentence).map(hashTerm), saltOf(tenant, ''))
+  return { ...fact, tokenCount, contentHash: contentHash(fact), terms: index }
+}
+
+/**
+ * Returns the lines as they may be stored: without personal data in the tenant's redaction mode, and with what the
+ * store computes for turns and facts.
+ * @param salt the salt of the conversation whose lines begin the batch
+ */
+export async function prepareLines(
+  deps: Platform,
+  viewer: Viewer,
+  { transferId, salt }: { transferId: string; salt: number },
+  lines: readonly Numbered[],
+): Promise<Numbered[]> {
+  const { tenant } = viewer
+  const given = lines.map(({ line }) => line)
+  const redacted = await redactItems(deps, viewer, { verb: 'continueImport', resource: transferId }, given)
+  const redactFact = await statementRedactor(deps, tenant)
+  const prepared: Numbered[] = []
+  const yieldIfDue = createYield()
+  let current = salt
+  for (const [index, { number, line: original }] of lines.entries()) {
+    let line = redacted[index]!
+    if (line.type === 'conversation') current = saltOf(tenant, line.owner)
+    if (line.type === 'entry' && line.turn) {
+      const turn = await prepareTurn(deps, line.turn, (original as EntryLine).turn!, current)
+      line = { ...line, turn }
+    }
+    if (line.type === 'fact') line = await prepareFact(deps, tenant, redactFact(line as FactLine & Statement))
+    prepared.push({ line, number })
+    await yieldIfDue()
+  }
+  return prepared
+}
