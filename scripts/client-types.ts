@@ -58,6 +58,7 @@ const NAMED = [
   'FactInput',
   'MessageFormat',
   'RecallInput',
+  'StartExportInput',
   'ResolveApprovalInput',
   'RunTurnInput',
   'SummarizeInput',

@@ -15,6 +15,7 @@ import type { Streams } from './mcp.ts'
 import { print, type Output, type Result } from './output.ts'
 import { conversationOf, listConversations, listFacts, readContext, readHistory, resultOfRecall } from './read.ts'
 import { openTarget, type TargetOptions } from './target.ts'
+import { addTransfer } from './transfer.ts'
 import { createToken, listTokens, revokeToken, rotateToken, type TokenOptions } from './token.ts'
 
 /** The exit codes of the command. */
@@ -92,6 +93,7 @@ function createProgram(io: Io): Command {
 
   addReading(add, withClient)
   addLive(add, withClient)
+  addTransfer(add, withClient, io.writeError)
   addOperation(add, withClient)
   addMcp(add, io)
   addDoctor(add, io)

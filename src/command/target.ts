@@ -28,6 +28,15 @@ const DEFAULT_TENANT = 'default'
 /** Time for which a failed request is repeated, ms. A person waits for the command. */
 const RETRY_MS = 2_000
 
+/** Length of a request's text above which it may exceed the server's limit for requests that are no batch. */
+const LARGE_UNITS = 256 * 1024
+
+/** Sends a request, and declares a large one as a batch, for which the server has a larger limit. */
+const sendLarge: typeof fetch = (url, init) => {
+  const isLarge = typeof init?.body === 'string' && init.body.length > LARGE_UNITS
+  return fetch(url, isLarge ? { ...init, headers: { ...(init.headers as object), 'x-batch': '1' } } : init)
+}
+
 const ISSUER = 'colloquy command'
 
 const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -72,7 +81,7 @@ async function openOwn(
   const port = await server.listen()
   const url = `http://127.0.0.1:${port}/graphql`
   const token = tokenOf(secret, tenant, actor)
-  const client = connect({ url, token, webSocket: null })
+  const client = connect({ url, token, webSocket: null, fetch: sendLarge })
   const stopBackground = background ? startBackground(deps) : async () => {}
   return {
     client,
@@ -106,6 +115,13 @@ export async function openTarget(options: TargetOptions, loadConfig: () => Confi
   if (url === undefined) return openOwn(loadConfig(), options)
   const endpoint = endpointOf(url)
   const viewer = { token, actor, tenant }
-  const client = connect({ url: endpoint.href, ...viewer, retryForMs: RETRY_MS, webSocket: null, onError: () => {} })
+  const client = connect({
+    url: endpoint.href,
+    ...viewer,
+    retryForMs: RETRY_MS,
+    webSocket: null,
+    fetch: sendLarge,
+    onError: () => {},
+  })
   return { client, endpoint: { url: endpoint.href, headers: headersOf(viewer) }, close: () => client.close() }
 }

@@ -14,17 +14,8 @@ import type { Platform } from '../platform.ts'
 import { redactItems } from '../redaction.ts'
 import { countedText, partsOf } from '../turn/content.ts'
 import type { Viewer } from '../view.ts'
-import { chainHash, sha256 } from './chain.ts'
-import {
-  BadLine,
-  MAX_LINE_BYTES,
-  parseLine,
-  type EntryLine,
-  type FactLine,
-  type Line,
-  type TurnValues,
-} from './format.ts'
-import { checkOrder, type ImportState } from './import-state.ts'
+import { BadLine, type EntryLine, type FactLine, type Line, type TurnValues } from './format.ts'
+import { readNext, type FilePosition } from './file-position.ts'
 import type { TransferRow } from '../../store/sql/transfer/transfers.ts'
 
 /** A line, and its number in the file, in which the manifest has the number 1. */
@@ -33,87 +24,31 @@ export type Numbered<L extends Line = Line> = { line: L; number: number }
 /** The abort reason of turns that were open when they were exported: their writers cannot continue them. */
 const OPEN_AT_EXPORT = 'The turn was still open when it was exported.'
 
-/** Returns the error of a line. The path is the index of the line in the batch. */
-const lineError = (offset: number, number: number, message: string): InvalidInput =>
-  InvalidInput.at(`lines.${number - offset - 2}`, `line ${number} ${message}`)
-
-/** The number of the first line of a batch that begins after `offset` lines. */
-const firstNumber = (offset: number) => offset + 2
-
 /**
  * Parses the lines and checks them against the lines before: their order, and the hashes in them.
- * @returns the lines, and the chained hash after them
+ * @returns the lines, and the chained hash and the counts after them
  * @throws InvalidInput with the number of the first wrong line
  */
 export async function readLines(
-  row: Pick<TransferRow, 'lines' | 'chain' | 'counts' | 'manifest'>,
-  state: ImportState | null,
+  { lines: offset, chain, counts, manifest }: Pick<TransferRow, 'lines' | 'chain' | 'counts' | 'manifest'>,
+  state: FilePosition['state'],
   texts: readonly string[],
 ): Promise<{ lines: Numbered[]; chain: string; counts: Record<string, number> }> {
+  const position = { manifest, lines: offset, chain, counts: { ...counts }, state, isEnd: false }
   const lines: Numbered[] = []
-  const counts = { ...row.counts }
-  let { chain } = row
-  let current = state && { ...state }
   const yieldIfDue = createYield()
   for (const [index, text] of texts.entries()) {
-    const number = firstNumber(row.lines) + index
+    // The manifest is line 1.
+    const number = offset + index + 2
     try {
-      if (Buffer.byteLength(text) > MAX_LINE_BYTES) {
-        throw new BadLine(`has ${Buffer.byteLength(text)} bytes; a line may have at most ${MAX_LINE_BYTES}`)
-      }
-      const line = parseLine(text)
-      checkOrder(current, line)
-      checkHash(line, { chain, counts, lines: row.lines + index, manifest: row.manifest })
-      if (line.type === 'end' && index < texts.length - 1) throw new BadLine('is the end, but lines follow it')
-      current = advanced(current, line)
-      if (line.type !== 'end') {
-        chain = chainHash(chain, text)
-        counts[line.type] = (counts[line.type] ?? 0) + 1
-      }
-      lines.push({ line, number })
+      lines.push({ line: readNext(position, text), number })
     } catch (error) {
-      if (error instanceof BadLine) throw lineError(row.lines, number, error.message)
+      if (error instanceof BadLine) throw InvalidInput.at(`lines.${index}`, `line ${number} ${error.message}`)
       throw error
     }
     await yieldIfDue()
   }
-  return { lines, chain, counts }
-}
-
-/** Returns the part of the state that `checkOrder` needs, after the line. */
-function advanced(state: ImportState | null, line: Line): ImportState | null {
-  switch (line.type) {
-    case 'conversation':
-      return { id: line.id, lastSeq: line.lastSeq, seq: 0, hasHead: false } as ImportState
-    case 'entry':
-      return { ...state!, seq: line.seq }
-    case 'participant':
-      return { ...state!, hasHead: true }
-    case 'conversationEnd':
-      return null
-    default:
-      return state
-  }
-}
-
-/** Compares the hashes and the counts in a line with those of the lines before. @throws BadLine */
-function checkHash(
-  line: Line,
-  before: { chain: string; counts: Record<string, number>; lines: number; manifest: string },
-): void {
-  const damaged = 'does not match the lines before it: the file was damaged or changed'
-  if (line.type === 'conversationEnd' && line.sha256 !== undefined && line.sha256 !== before.chain) {
-    throw new BadLine(`has a hash (sha256) that ${damaged} between the previous conversationEnd and this line`)
-  }
-  if (line.type !== 'end') return
-  if (line.lines !== before.lines) {
-    throw new BadLine(`counts ${line.lines} lines, but ${before.lines} precede it: lines are missing`)
-  }
-  if (line.sha256 !== before.chain)
-    throw new BadLine(`has a hash (sha256) that ${damaged} after the last conversationEnd`)
-  if (line.manifestSha256 !== sha256(before.manifest)) {
-    throw new BadLine('has a hash (manifestSha256) that does not match the first line: the manifest was changed')
-  }
+  return { lines, chain: position.chain, counts: position.counts }
 }
 
 /** Counts the tokens of a turn as they are counted when it is appended. */

@@ -37,7 +37,7 @@ export type ImportState = {
 const TOP_LEVEL = new Set(['conversation', 'fact', 'profile', 'erasure', 'heldUser', 'end'])
 
 /** Checks that the line may follow, in the conversation of that state; null between conversations. @throws BadLine */
-export function checkOrder(state: ImportState | null, line: Line): void {
+export function checkOrder(state: Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead'> | null, line: Line): void {
   const { type } = line
   if (state === null) {
     if (!TOP_LEVEL.has(type))

@@ -187,10 +187,14 @@ function manifestOf(line: string): Manifest {
   return manifest
 }
 
-/** Whether the viewer may read the transfer: it started it, or may operate the server. */
-function isOwn(viewer: Viewer, { actor, scope, subject }: TransferRow): boolean {
+/**
+ * Whether the viewer may read the transfer. An export belongs to the actor who started it; every administrator may
+ * continue an import.
+ */
+function isOwn(viewer: Viewer, { actor, direction, scope, subject }: TransferRow): boolean {
   if (!isWithinReach(viewer, scope === 'CONVERSATION' ? subject : null)) return false
-  return actor === viewer.actor || viewer.principal === undefined || viewer.principal.rights.has('operate')
+  if (actor === viewer.actor) return true
+  return viewer.principal === undefined ? direction === 'IMPORT' : viewer.principal.rights.has('operate')
 }
 
 /** Reads a transfer of that direction that the viewer may read. @throws NotFound */

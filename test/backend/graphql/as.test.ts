@@ -57,7 +57,7 @@ it('no input has both `as` and another word for the author', () => {
   }
 })
 
-type Ids = { conversation: string; members: string; turn: string; fact: string; run: string }
+type Ids = { conversation: string; members: string; turn: string; fact: string; run: string; transfer: string }
 
 /** For each read, a selection and a marker: bob's result contains the marker, cy's does not. */
 const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> = {
@@ -94,6 +94,7 @@ const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> =
   ],
   run: ({ run }) => [`run(id: "${run}", as: $as) { replies { text } replyTo { text } }`, CANARY],
   runEvents: ({ run }) => [`runEvents(runId: "${run}", as: $as) { replies { text } replyTo { text } }`, CANARY],
+  transfer: ({ transfer }) => [`transfer(id: "${transfer}", as: $as) { id }`, transfer],
   userProfile: () => ['userProfile(userId: "ada", as: $as) { content }', CANARY],
   viewer: () => ['viewer(as: $as) { actor }', 'bob'],
   wakeUps: () => ['wakeUps(as: $as) { nodes { turn { text } } }', CANARY],
@@ -157,7 +158,10 @@ describe.each(backends)('as, on $name', (backend) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     })
     await jobs.send('compact', [{ tenant: TENANT, key: members }])
-    ids = { conversation, members, turn, fact, run }
+    const { startExport } = await as('bob')(
+      'mutation { startExport(input: { scope: USER, userId: "bob" }) { ... on StartExportPayload { transfer { id } } } }',
+    )
+    ids = { conversation, members, turn, fact, run, transfer: startExport.transfer.id }
   })
 
   it('has a case for every root field that reads', () => {

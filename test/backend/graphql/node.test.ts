@@ -47,8 +47,8 @@ describe.each(backends)('an object on $name', (backend) => {
     for (const object of objects) {
       expect(await ada('query ($id: ID!) { node(id: $id) { __typename id } }', object)).toEqual({ node: object })
     }
-    // profile.test.ts, job.test.ts, api-key.test.ts, run.test.ts and approval.test.ts read these by their ids.
-    const others = ['UserProfile', 'Job', 'ApiKey', 'Run', 'Approval']
+    // profile.test.ts, job.test.ts, api-key.test.ts, run.test.ts, approval.test.ts and transfer.test.ts read these.
+    const others = ['UserProfile', 'Job', 'ApiKey', 'Run', 'Approval', 'Transfer']
     const types = schema.getPossibleTypes(schema.getType('Node') as GraphQLInterfaceType).map(String)
     expect(new Set([...objects.map(({ __typename }) => __typename), ...others])).toEqual(new Set(types))
   })
