@@ -76,7 +76,7 @@ export type ContextMaterial = {
   damaged: string[]
   /** The turn to answer, which has content; null for the newest turn. May be in `recent` or `kept`, too. */
   answered: ContextTurn | null
-  /** Whether `summaries` is not empty and `recent` contains all turns, including those that `summaries` cover. */
+  /** Whether `summaries` is not empty and `recent` contains all turns, with content, also those that `summaries` cover. */
   isWhole: boolean
   perspective: Perspective
 }

@@ -88,8 +88,9 @@ export async function readMaterial(
     guess && areSameTurns(guess, toRead)
       ? guessed
       : await readAll(deps.pool, viewer.tenant, turnsRead(viewer, request, toRead))
-  const { recent, complete, damaged: damagedRecent } = await readRecent(deps, viewer, request, toRead, first)
-  const damaged = [...new Set([...damagedRecent, ...candidates.filter(isDamaged)].map(({ id }) => id))]
+  const read = await readRecent(deps, viewer, request, toRead, first)
+  const { recent, complete } = read
+  const damaged = [...new Set([...read.damaged, ...candidates.filter(isDamaged)].map(({ id }) => id))]
   if (damaged.length > 0) deps.log.warn({ conversationId, turnIds: damaged }, 'left out turns with damaged content')
   const kept = candidates.filter(
     (turn) =>
@@ -115,7 +116,7 @@ export async function readMaterial(
     recent,
     damaged,
     complete,
-    isWhole: readsCoveredTurns && complete,
+    isWhole: readsCoveredTurns && complete && !read.isShortened,
     names,
     scope,
     perspective: { as, names, needsNames: otherCount > 1 || users.size > 1 },

@@ -114,7 +114,8 @@ async function readChanged(deps: RecallDeps, viewer: Viewer, request: TurnReques
 
 /**
  * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is false if older turns were
- * not read. Reads the newest turn even if a summary covers it.
+ * not read. Reads the newest turn even if a summary covers it. `isShortened`: retention removed the content of a turn, so
+ * that only its summary is left.
  * @param first the first page of these turns, at most `toRead.limit`
  */
 export async function readRecent(
@@ -123,7 +124,7 @@ export async function readRecent(
   request: TurnRequest,
   toRead: TurnsToRead,
   first: readonly Turn[],
-): Promise<{ recent: Turn[]; complete: boolean; damaged: Turn[] }> {
+): Promise<{ recent: Turn[]; complete: boolean; isShortened: boolean; damaged: Turn[] }> {
   const { sinceSeq, actors } = request
   const later = await readAfter(deps, viewer, request, toRead, first)
   const earlier =
@@ -133,6 +134,7 @@ export async function readRecent(
   return {
     recent: recent.length === 0 && toRead.covered > 0 ? await readNewest(deps, viewer, request) : recent,
     complete: later.complete && earlier.complete,
+    isShortened: read.some(({ removedAt }) => removedAt !== null),
     damaged: read.filter(isDamaged),
   }
 }

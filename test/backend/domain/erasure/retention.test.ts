@@ -2,6 +2,7 @@
 // hold.
 
 import { describe, expect, it, vi } from 'vitest'
+import { buildContext } from '../../../../src/domain/context/build.ts'
 import { createConversation, getConversations, updateConversation } from '../../../../src/domain/conversation.ts'
 import { setLegalHold } from '../../../../src/domain/erasure/legal-hold.ts'
 import {
@@ -180,6 +181,10 @@ describe.each(backends)('retention on $name', (backend) => {
         'Pinned words stay.',
         'Not yet summarised.',
       ])
+      const context = await buildContext(deps, ann, { conversationId, tokenBudget: 1_000 })
+      expect(context.messages.map(({ kind }) => kind)).toEqual(['SUMMARY', 'PINNED', 'RECENT'])
+      expect(context.messages[0]!.content).toContain('A summary.')
+
       const { events } = await readEvents(deps, tenant.name, conversationId, 0, 100)
       const replayed = events.find((event) => event.type === 'TurnAppended' && event.turn.id === first.id)
       expect(replayed).toMatchObject({ turn: { text: '', contentHash: hash } })
