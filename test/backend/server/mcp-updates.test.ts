@@ -1,8 +1,16 @@
 // The notifications of an MCP session: how often they are sent, what is stored, and what happens when messages are lost.
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createSession, endSession, noteNotified, subscribe, useSession } from '../../../src/domain/mcp-session.ts'
+import {
+  createSession,
+  endSession,
+  noteNotified,
+  subscribe,
+  unsubscribe,
+  useSession,
+} from '../../../src/domain/mcp-session.ts'
 import { createPushIterator, type PushIterator } from '../../../src/domain/push-iterator.ts'
+import { VerbFailed } from '../../../src/faces/call.ts'
 import type { Caller, ConversationEvent } from '../../../src/faces/mcp/caller.ts'
 import { startUpdates } from '../../../src/server/mcp-updates.ts'
 import { embedded } from '../../support/backend.ts'
@@ -17,18 +25,25 @@ describe('the notifications of a session', () => {
   const world = useWorld(embedded)
 
   /** Starts the notifications of a session that has seen the entry 3, of a conversation with the newest entry `lastSeq`. */
-  async function start({ lastSeq = 3, seq = 3, isBusDeaf = false } = {}) {
+  async function start({ lastSeq = 3, seq = 3, isBusDeaf = false, isHidden = false } = {}) {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     const session = await createSession(deps, viewer)
     await subscribe(deps, session, URI, seq)
     const clock = fakeClock()
     const events: PushIterator<ConversationEvent>[] = []
+    const ended: AbortSignal[] = []
     const caller = {
-      call: async () => ({ lastSeq }),
+      async call() {
+        if (isHidden) throw new VerbFailed('NOT_FOUND', 'There is none.')
+        return { lastSeq }
+      },
       follow(_: unknown, signal: AbortSignal) {
         const source = createPushIterator<ConversationEvent>(100)
-        signal.addEventListener('abort', () => source.end())
+        signal.addEventListener('abort', () => {
+          source.end()
+          ended.push(signal)
+        })
         events.push(source)
         return source.iterate(() => {})
       },
@@ -42,14 +57,14 @@ describe('the notifications of a session', () => {
       notify: (uri) => void notified.push(uri),
       end,
     })
-    await vi.waitUntil(() => events.length > 0, patiently)
+    if (!isHidden) await vi.waitUntil(() => events.length > 0, patiently)
     const stored = async () => (await useSession(deps, viewer, session.id))?.subscriptions[URI]
     const emit = async (...numbers: number[]) => {
       for (const number of numbers) events[0]!.push({ __typename: 'TurnAppended', seq: number } as ConversationEvent)
       // The events are read one after the other.
       for (let step = 0; step < 10 * numbers.length; step++) await Promise.resolve()
     }
-    return { clock, notified, end, session, emit, events, stored, closing }
+    return { clock, notified, end, session, emit, events, ended, stored, closing }
   }
 
   it('are sent at once, and then at most once per second for each resource', async () => {
@@ -73,6 +88,21 @@ describe('the notifications of a session', () => {
     const current = await start()
     await current.clock.advance(0)
     expect(current.notified).toEqual([])
+  })
+
+  it('end with one for a conversation that can no longer be read', async () => {
+    const { notified } = await start({ isHidden: true })
+    await vi.waitUntil(() => notified.length > 0, patiently)
+    expect(notified).toEqual([URI])
+  })
+
+  it('stop for a resource to which the session no longer subscribes', async () => {
+    const { session, ended, events, emit, clock, notified } = await start()
+    await unsubscribe(world.deps, session, URI)
+    await vi.waitUntil(() => ended.length === 1, patiently)
+    await emit(4)
+    await clock.advance(1_000)
+    expect([events.length, notified]).toEqual([1, []])
   })
 
   it('are stored regularly and at the end, but not before they are sent', async () => {

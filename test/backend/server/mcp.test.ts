@@ -11,6 +11,7 @@ import { backends, embedded } from '../../support/backend.ts'
 import { connectMcp, INITIALIZE, sendRpc } from '../../support/mcp.ts'
 import { PATIENCE_MS } from '../../support/patience.ts'
 import { serveAlso, useServer, type TestServer } from '../../support/server.ts'
+import { LIMITS } from '../../support/world.ts'
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
@@ -527,6 +528,18 @@ describe('the MCP server with keys', () => {
     const all = answers.join('\n')
     expect(all).toContain('open canary')
     for (const canary of [foreign, secret.id, 'The hidden canary']) expect(all).not.toContain(canary)
+  })
+})
+
+describe('the MCP server with larger turns than answers', () => {
+  const limits = { ...LIMITS, turnBytes: 2 ** 21, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 }
+  const server = useServer(embedded, {}, { settings: { limits } })
+
+  it('answers for a turn that was written, whatever its size', async () => {
+    const { call } = await tenantOf(server).connect('ada')
+    const { code, structured } = await call('append_turn', { conversation: 'c', content: 'word '.repeat(200_000) })
+    expect([code, structured.turn.text.length]).toEqual([null, 1_000_000])
+    expect((await call('read_history', { conversation: 'c' })).code).toBe('LIMIT_REACHED')
   })
 })
 
