@@ -1,15 +1,18 @@
 // Adds the commands `export` and `import` to the command line.
 
-import { CommanderError, type Command } from 'commander'
+import { CommanderError, Option, type Command } from 'commander'
 import type { Client } from '../client/index.ts'
+import { derivedKey } from '../domain/derived-id.ts'
+import { PROGRAMS, type Program } from '../domain/transfer/foreign/foreign.ts'
 import type { Exported } from './export.ts'
+import type { Source } from './import.ts'
 import type { Output, Result } from './output.ts'
 
 type Add = (usage: string, description: string) => Command
 type Work = (client: Client, output: Output) => Promise<Result | void>
 type Options = { json: boolean }
 type ExportOptions = Options & { out: string; conversation?: string; owner?: string; user?: string; all: boolean }
-type ImportOptions = Options & { from: string; cancel: boolean }
+type ImportOptions = Options & { from: string; cancel: boolean; actor?: string; token?: string }
 
 const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
 
@@ -32,6 +35,22 @@ const noteTo = (writeError: (text: string) => void) => ({
   line: (text: string) => writeError(`${text}\n`),
   terminal: process.stderr.isTTY ? writeError : null,
 })
+
+const VIEWER = 'query Viewer($as: String) { viewer(as: $as) { id actor } }'
+
+/** Returns the source of a file of another program, for the tenant of the client, with its actor as the owner. */
+async function foreign(client: Client, path: string, { from, actor, token }: ImportOptions): Promise<Source> {
+  const { foreignSource } = await import('./foreign-source.ts')
+  const { viewer } = await client.request<{ viewer: { id: string; actor: string } }>(VIEWER, {
+    as: token === undefined ? undefined : actor,
+  })
+  const key = derivedKey(viewer.id)
+  return foreignSource(path, {
+    program: from as Program,
+    tenant: key?.kind === 'viewer' ? key.tenant : '',
+    owner: viewer.actor,
+  })
+}
 
 /** Adds the commands. `withClient` runs the work with a client of the server that the options select. */
 export function addTransfer(
@@ -60,12 +79,21 @@ export function addTransfer(
         exportTo(client, { path: options.out, exported }, output, noteTo(writeError)),
       )
     })
-  add('import <file>', 'import a file that an export wrote; the same command continues after an interruption')
+  add(
+    'import <file>',
+    'import a file of an export, or of another program; the same command continues after an interruption',
+  )
+    .addOption(
+      new Option('--from <program>', 'program that wrote the file; Slack and Discord: an unpacked folder')
+        .choices(['colloquy', ...PROGRAMS])
+        .default('colloquy'),
+    )
     .option('--cancel', 'end the unfinished import of the file; complete conversations are kept', false)
     .action(async (path: string, options: ImportOptions) => {
       const { importFrom, exportedSource } = await import('./import.ts')
-      return withClient(options, (client, output) =>
-        importFrom(client, { source: exportedSource(path), isCancelled: options.cancel }, output, noteTo(writeError)),
-      )
+      return withClient(options, async (client, output) => {
+        const source = options.from === 'colloquy' ? exportedSource(path) : await foreign(client, path, options)
+        return importFrom(client, { source, isCancelled: options.cancel }, output, noteTo(writeError))
+      })
     })
 }

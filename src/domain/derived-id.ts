@@ -1,6 +1,9 @@
-// Ids of objects without an id column: a prefix that names the kind of object, and the columns that identify it. Pure.
+// Ids that are derived from names: of objects without an id column, a prefix that names the kind of object, and the
+// columns that identify it; of imported objects, a hash of their names in the other program. Pure.
 
-import { kindOf } from './id.ts'
+import { createHash } from 'node:crypto'
+import { encodeTime } from 'ulid'
+import { kindOf, prefixOf, type Kind } from './id.ts'
 
 /** The columns that identify an object. */
 export type DerivedKey =
@@ -49,4 +52,19 @@ function keyOf(prefix: string | undefined, first: string, second: string): Deriv
     default:
       return null
   }
+}
+
+/** Digits of the random part of a ULID. */
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const RANDOM_LENGTH = 16
+
+/**
+ * Returns the id of an imported object: equal for equal names, so that a second import finds the objects of the first.
+ * @param at the time of the object, which the id begins with, as the ids of other objects do
+ * @param names the names that identify the object, beginning with the program and the tenant
+ */
+export function importedId(kind: Kind, at: Date, names: readonly string[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(names)).digest()
+  const random = Array.from({ length: RANDOM_LENGTH }, (_, index) => DIGITS[hash[index]! % DIGITS.length]).join('')
+  return prefixOf(kind) + encodeTime(Math.max(0, at.getTime())) + random
 }

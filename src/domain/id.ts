@@ -21,6 +21,9 @@ const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/
 /** A random number in [0, 1) with 32 random bits. For each of its 16 random characters, ulid uses 5 of these bits. */
 const random = () => randomInt(2 ** 32) / 2 ** 32
 
+/** Returns the prefix of the ids of that kind. */
+export const prefixOf = (kind: Kind): string => PREFIXES[kind]
+
 /** Creates an id. Ids of later milliseconds sort after earlier ones. */
 export function newId(kind: Kind): string {
   return PREFIXES[kind] + ulid(undefined, random)

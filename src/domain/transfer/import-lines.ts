@@ -89,15 +89,22 @@ async function prepareFact(
   return { ...fact, tokenCount, contentHash: contentHash(fact), terms: index }
 }
 
+const importedFact = (fact: PreparedFact, importedAt: string): PreparedFact => ({
+  ...fact,
+  importedAt,
+  sources: fact.sources.map((source) => ({ ...source, importedAt })),
+})
+
 /**
  * Returns the lines as they may be stored: without personal data in the tenant's redaction mode, and with what the
  * store computes for turns and facts.
- * @param salt the salt of the conversation whose lines begin the batch
+ * @param given.salt the salt of the conversation whose lines begin the batch
+ * @param given.importedAt the import time of turns and facts of another program; null for an export of Colloquy
  */
 export async function prepareLines(
   deps: Platform,
   viewer: Viewer,
-  { transferId, salt }: { transferId: string; salt: number },
+  { transferId, salt, importedAt }: { transferId: string; salt: number; importedAt: string | null },
   lines: readonly Numbered[],
 ): Promise<Numbered[]> {
   const { tenant } = viewer
@@ -112,9 +119,12 @@ export async function prepareLines(
     if (line.type === 'conversation') current = saltOf(tenant, line.owner)
     if (line.type === 'entry' && line.turn) {
       const turn = await prepareTurn(deps, line.turn, (original as EntryLine).turn!, current)
-      line = { ...line, turn }
+      line = { ...line, turn: importedAt === null ? turn : { ...turn, importedAt } }
     }
-    if (line.type === 'fact') line = await prepareFact(deps, tenant, redactFact(line as FactLine & Statement))
+    if (line.type === 'fact') {
+      const fact = await prepareFact(deps, tenant, redactFact(line as FactLine & Statement))
+      line = importedAt === null ? fact : importedFact(fact, importedAt)
+    }
     prepared.push({ line, number })
     await yieldIfDue()
   }

@@ -13,6 +13,7 @@ import { authorize } from '../authorize.ts'
 import { count, id, parse } from '../input.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
+import { parseManifest } from './format.ts'
 import { collect, type Batch } from './import-batch.ts'
 import { findErased } from './import-erased.ts'
 import { compareExisting } from './import-existing.ts'
@@ -124,7 +125,9 @@ export async function continueImport(deps: Platform, viewer: Viewer, input: Cont
   if (texts.length === 0 || row.state === 'COMPLETED') return toTransfer(row)
   const state = row.progress as ImportState | null
   const read = await readLines(row, state, texts)
-  const lines = await prepareLines(deps, viewer, { transferId, salt: state?.salt ?? 0 }, read.lines)
+  const isForeign = parseManifest(row.manifest).source !== undefined
+  const importedAt = isForeign ? new Date(deps.clock.Date.now()).toISOString() : null
+  const lines = await prepareLines(deps, viewer, { transferId, salt: state?.salt ?? 0, importedAt }, read.lines)
   const batch = collect(lines, await readStored(deps, tenant, lines), row.report, state)
   await compareExisting(deps, tenant, batch)
   const number = batch.isEnd ? texts.length - 1 : texts.length

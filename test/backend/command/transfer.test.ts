@@ -3,13 +3,18 @@
 import { appendFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXIT, type Io } from '../../../src/command/program.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import { PROGRAMS } from '../../../src/domain/transfer/foreign/foreign.ts'
 import { backends } from '../../support/backend.ts'
 import { runCommand } from '../../support/command.ts'
 import { useServer } from '../../support/server.ts'
 import { fillTenant } from '../../support/transfer.ts'
+
+/** Names of the fixtures that are no JSON files. */
+const FILES: Record<string, string> = { slack: 'slack' }
 
 describe.each(backends)('the commands export and import on $name', (backend) => {
   const server = useServer(backend)
@@ -170,5 +175,29 @@ describe.each(backends)('the commands export and import on $name', (backend) => 
     ])
     const cancelled = await other.run(['import', file, '--cancel'])
     expect(cancelled).toMatchObject({ code: EXIT.success, stdout: expect.stringContaining('Cancelled') })
+  })
+
+  it.each(PROGRAMS)('import a file of %s, whose data the actor then sees, and import it only once', async (program) => {
+    const { run } = start()
+    const file = fileURLToPath(new URL(`../../support/foreign/${FILES[program] ?? `${program}.json`}`, import.meta.url))
+    const first = await run(['import', file, '--from', program, '--json'])
+    expect([first.code, first.stderr]).toEqual([EXIT.success, ''])
+    const { report, unfit } = JSON.parse(first.stdout)
+    const added = Object.values<number>(report).reduce((sum, count) => sum + count, 0)
+    expect(added).toBeGreaterThan(1)
+    expect(Object.keys(report).every((key) => key.endsWith('.added'))).toBe(true)
+    expect(Object.keys(unfit).length).toBeGreaterThan(0)
+    const again = await run(['import', file, '--from', program])
+    expect([again.code, again.stderr]).toEqual([EXIT.success, ''])
+    expect(again.stdout).toContain('was imported before: nothing has changed.')
+    expect(again.stdout).toContain('Not imported:')
+    const { stdout } = await run(program === 'mem0' ? ['facts', '--user', 'ada'] : ['conversations'])
+    expect(stdout).not.toContain('There are no')
+  })
+
+  it('refuse an unknown program, and name the programs', async () => {
+    const { run } = start()
+    const { code, stderr } = await run(['import', 'x.json', '--from', 'chatgtp'])
+    expect([code, stderr]).toEqual([EXIT.usage, expect.stringContaining('chatgpt, claude, openai')])
   })
 })
