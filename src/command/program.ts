@@ -193,7 +193,7 @@ function addMcp(add: Add, io: Io): void {
   add('mcp', 'serve MCP on the standard streams, for a client that starts its servers').action(
     async (options: Globals) => {
       const { serveStreams } = await import('./mcp.ts')
-      const target = await openTarget({ ...options, background: true }, io.loadConfig)
+      const target = await openTarget({ ...options, background: 'all' }, io.loadConfig)
       try {
         await serveStreams(target.endpoint, { ...io.streams, signal: io.signal })
       } finally {

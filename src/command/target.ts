@@ -13,8 +13,11 @@ export type TargetOptions = {
   token?: string
   actor?: string
   tenant?: string
-  /** Whether a server in this process also does the background work, for a command that runs for long. */
-  background?: boolean
+  /**
+   * The background work that a server in this process does: by default, it only embeds new turns and facts. A command
+   * that runs for long does all of it; one that occupies the database does none, and the next server does it.
+   */
+  background?: 'none' | 'all'
 }
 
 /** The address of a server, and the headers that identify the viewer. */
@@ -68,13 +71,14 @@ const authenticationWith = (secret: string): Authentication => ({
  */
 async function openOwn(
   config: Config,
-  { tenant = DEFAULT_TENANT, actor = DEFAULT_ACTOR, background = false }: TargetOptions,
+  { tenant = DEFAULT_TENANT, actor = DEFAULT_ACTOR, background }: TargetOptions,
 ): Promise<Target> {
   const { createDeps } = await import('../deps.ts')
   const { startBackground } = await import('../domain/background/start-background.ts')
   const { createServer } = await import('../server/http.ts')
   const { createLog } = await import('../log.ts')
   const { deps, health, close } = await createDeps(config, createLog('silent'))
+  if (background === 'none') await Promise.all([deps.embedding.stop(), deps.factEmbedding.stop()])
   const secret = randomBytes(32).toString('base64url')
   const own = { host: '127.0.0.1', port: 0, authentication: authenticationWith(secret) }
   const server = createServer(deps, { ...config, ...own }, health)
@@ -82,7 +86,7 @@ async function openOwn(
   const url = `http://127.0.0.1:${port}/graphql`
   const token = tokenOf(secret, tenant, actor)
   const client = connect({ url, token, webSocket: null, fetch: sendLarge })
-  const stopBackground = background ? startBackground(deps) : async () => {}
+  const stopBackground = background === 'all' ? startBackground(deps) : async () => {}
   return {
     client,
     endpoint: { url, headers: { authorization: `Bearer ${token}` } },

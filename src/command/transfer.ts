@@ -75,7 +75,7 @@ export function addTransfer(
         return command.error((error as Error).message, { exitCode: 2 })
       }
       const { exportTo } = await import('./export.ts')
-      return withClient(options, (client, output) =>
+      return withClient({ ...options, background: 'none' }, (client, output) =>
         exportTo(client, { path: options.out, exported }, output, noteTo(writeError)),
       )
     })
@@ -91,7 +91,7 @@ export function addTransfer(
     .option('--cancel', 'end the unfinished import of the file; complete conversations are kept', false)
     .action(async (path: string, options: ImportOptions) => {
       const { importFrom, exportedSource } = await import('./import.ts')
-      return withClient(options, async (client, output) => {
+      return withClient({ ...options, background: 'none' }, async (client, output) => {
         const source = options.from === 'colloquy' ? exportedSource(path) : await foreign(client, path, options)
         return importFrom(client, { source, isCancelled: options.cancel }, output, noteTo(writeError))
       })
