@@ -3,7 +3,7 @@
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
-import { commandDefaults } from './config/command-defaults.ts'
+import { commandDefaults, hasCursor, isColoured } from './config/command-defaults.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { readSettings } from './config/settings.ts'
 import { readSettingsFile } from './config/settings-file.ts'
@@ -136,6 +136,12 @@ function textOf(error: Error & { syscall?: string }): string {
   return isForOperator ? error.message : inspect(describeError(error))
 }
 
+/** Returns the terminal of the process; null if its input or output is none, or one without a cursor. */
+function terminalOf({ stdin, stdout }: NodeJS.Process) {
+  if (!stdin.isTTY || !stdout.isTTY || !hasCursor()) return null
+  return { input: stdin, output: stdout, isColoured: isColoured() }
+}
+
 /** Runs a command on the standard streams. Ctrl-C and a reader that closes its end stop the command. */
 async function runCommand(args: string[]): Promise<number> {
   // Imported only here: the server must start its database before it loads these modules.
@@ -152,7 +158,8 @@ async function runCommand(args: string[]): Promise<number> {
   const code = await runProgram(args, {
     write: (text) => new Promise((resolve) => void (isClosed ? resolve() : stdout.write(text, () => resolve()))),
     writeError: (text) => void stderr.write(text),
-    streams: { input: process.stdin, output: stdout },
+    input: process.stdin,
+    terminal: terminalOf(process),
     draw: stderr.isTTY ? (line) => void stderr.write(`\r\x1b[K${line.slice(0, stderr.columns - 1)}`) : null,
     signal: stopping.signal,
     defaults: commandDefaults(),

@@ -2,6 +2,7 @@
 
 import type { Client, ConversationHandle, FollowedEvent } from '../client/index.ts'
 import { linesOfTurn } from '../text/turn-lines.ts'
+import { plain } from './text.ts'
 import type { Output } from './output.ts'
 
 /** The command has no result: for example, nobody has answered. The message says why. */
@@ -41,7 +42,7 @@ export async function tail(
 ): Promise<void> {
   for await (const event of conversation.follow({ afterSeq: after, signal: output.signal })) {
     const lines = output.isJson ? [JSON.stringify(event)] : linesOf(event)
-    if (lines.length > 0) await output.write(`${lines.join('\n')}\n`)
+    if (lines.length > 0) await output.write(output.isJson ? `${lines.join('\n')}\n` : `${plain(lines.join('\n'))}\n`)
   }
 }
 
@@ -65,7 +66,8 @@ function createPrinter(author: string, runId: string | undefined, output: Output
     const failure = failureIn(event, runId)
     if (failure) throw failure
     if (event.__typename === 'TurnOpened' && event.turn.actor !== author) streaming ??= event.turn.id
-    if (event.__typename === 'TurnDelta' && event.turnId === streaming && !output.isJson) await output.write(event.text)
+    if (event.__typename === 'TurnDelta' && event.turnId === streaming && !output.isJson)
+      await output.write(plain(event.text))
     if (event.__typename === 'TurnAborted' && event.turn.id === streaming) {
       throw new CommandFailed(`The answer was aborted: ${event.turn.abortReason ?? 'no reason was given'}`)
     }
@@ -77,7 +79,7 @@ function createPrinter(author: string, runId: string | undefined, output: Output
     // A reply may consist of tool calls, whose results follow.
     if (turn.text === '') return false
     if (output.isJson) await output.write(`${JSON.stringify(turn, null, 2)}\n`)
-    else await output.write(isWhole ? `${turn.text}\n` : '\n')
+    else await output.write(isWhole ? `${plain(turn.text)}\n` : '\n')
     return true
   }
 }

@@ -2,7 +2,7 @@
 // passes messages to the MCP server of a Colloquy server, and starts a new session there when the old one has ended.
 
 import { once } from 'node:events'
-import type { Readable, Writable } from 'node:stream'
+import { Writable, type Readable } from 'node:stream'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import {
@@ -14,6 +14,7 @@ import {
   type JSONRPCMessage,
   type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js'
+import type { Output } from './output.ts'
 import type { Endpoint } from './target.ts'
 
 /** The code of JSON-RPC for a message that could not be passed on. */
@@ -24,8 +25,8 @@ const INITIALIZED: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/ini
 
 const hasEnded = (error: unknown) => (error as { code?: number }).code === 404
 
-/** The streams of the process. Only messages of the protocol may be written to `output`. */
-export type Streams = { input: Readable; output: Writable; signal: AbortSignal }
+/** The standard streams. Only messages of the protocol may be written. */
+type Streams = Pick<Output, 'write' | 'signal'> & { input: NodeJS.ReadableStream }
 
 /** What the client has asked for, which a new session gets again. */
 type Asked = { initialize: JSONRPCRequest | null; subscriptions: Set<string> }
@@ -112,8 +113,9 @@ function createConnection({ url, headers }: Endpoint, receive: (message: JSONRPC
  * Passes messages between the streams and the server until the input has ended and every request is answered, or the
  * signal is aborted.
  */
-export async function serveStreams(endpoint: Endpoint, { input, output, signal }: Streams): Promise<void> {
-  const stdio = new StdioServerTransport(input, output)
+export async function serveStreams(endpoint: Endpoint, { input, write, signal }: Streams): Promise<void> {
+  const output = new Writable({ write: (part, _, done) => void write(String(part)).then(() => done()) })
+  const stdio = new StdioServerTransport(input as Readable, output)
   /** Ids of the requests that have no answer. */
   const pending = new Set<string | number>()
   const ended = Promise.race([once(input, 'end'), once(input, 'close')])

@@ -1,5 +1,7 @@
 // The output of commands: lines for people, or JSON for programs.
 
+import { plain } from './text.ts'
+
 /** The streams of a command, and how it must write. */
 export type Output = {
   /** Whether --json was given. */
@@ -15,7 +17,7 @@ export type Result = { json: unknown; lines: readonly string[] }
 
 /** Prints the result. */
 export async function print(output: Output, { json, lines }: Result): Promise<void> {
-  const text = output.isJson ? JSON.stringify(json, null, 2) : lines.join('\n')
+  const text = output.isJson ? JSON.stringify(json, null, 2) : plain(lines.join('\n'))
   if (text !== '') await output.write(`${text}\n`)
 }
 

@@ -11,7 +11,7 @@ import { ownVersion } from '../package-versions.ts'
 import { selectSettings } from './config.ts'
 import { JOB_STATES, listJobs } from './jobs.ts'
 import { ask, CommandFailed, tail } from './live.ts'
-import type { Streams } from './mcp.ts'
+import type { Terminal } from './chat/screen.ts'
 import { print, type Output, type Result } from './output.ts'
 import { conversationOf, listConversations, listFacts, readContext, readHistory, resultOfRecall } from './read.ts'
 import { openTarget, type TargetOptions } from './target.ts'
@@ -21,11 +21,16 @@ import { createToken, listTokens, revokeToken, rotateToken, type TokenOptions } 
 /** The exit codes of the command. */
 export const EXIT = { success: 0, failure: 1, usage: 2, unreachable: 3, interrupted: 130 } as const
 
+/** The conversation of a chat without a name, and the agent of one without a server. */
+const OWN_CONVERSATION = 'chat'
+const OWN_AGENT = 'assistant'
+
 /** The process in which a command runs. */
 export type Io = Omit<Output, 'isJson'> & {
   writeError(text: string): void
-  /** The standard streams, for `mcp`. */
-  streams: Omit<Streams, 'signal'>
+  input: NodeJS.ReadableStream
+  /** Null if the input or the output is no terminal. */
+  terminal: Terminal | null
   /** Shows a line of progress in place of the line before; an empty one removes it. Null without a terminal. */
   draw: ((line: string) => void) | null
   /** Defaults of --url and --token. */
@@ -58,7 +63,7 @@ const withOutput = (command: Command): Command => command.option('--json', 'prin
 
 /** Adds the options of a command that talks to a server. */
 const withTarget = (command: Command, { url, token }: Io['defaults']): Command =>
-  withOutput(command)
+  command
     .addOption(
       new Option('--url <url>', 'server; without it, the database that the settings select is opened in this process')
         .argParser(httpUrl)
@@ -89,10 +94,11 @@ function createProgram(io: Io): Command {
     }
   }
   const add = (usage: string, description: string) =>
-    withTarget(program.command(usage).description(description), io.defaults)
+    withTarget(withOutput(program.command(usage).description(description)), io.defaults)
 
   addReading(add, withClient)
   addLive(add, withClient)
+  addChat(program, io)
   addTransfer(add, withClient, io.writeError)
   addOperation(add, withClient)
   addMcp(add, io)
@@ -195,12 +201,32 @@ function addMcp(add: Add, io: Io): void {
       const { serveStreams } = await import('./mcp.ts')
       const target = await openTarget({ ...options, background: 'all' }, io.loadConfig)
       try {
-        await serveStreams(target.endpoint, { ...io.streams, signal: io.signal })
+        await serveStreams(target.endpoint, io)
       } finally {
         await target.close()
       }
     },
   )
+}
+
+function addChat(program: Command, io: Io): void {
+  withTarget(program.command('chat [conversation]'), io.defaults)
+    .description('take part in a conversation, by its key or id; a new key creates it')
+    .option('--agent <name>', 'agent that answers each turn in this chat; may be repeated', collect)
+    .option('--provider <name>', 'provider of these agents, unless they have settings')
+    .action(async (name: string | undefined, options: TargetOptions & { agent?: string[]; provider?: string }) => {
+      const { chat } = await import('./chat/chat.ts')
+      // Without a server, no one else could answer.
+      const names = options.agent ?? (options.url === undefined ? [OWN_AGENT] : [])
+      const target = await openTarget({ ...options, background: 'all' }, io.loadConfig)
+      try {
+        const { input, terminal } = io
+        const output = { ...io, isJson: false }
+        await chat(target, name ?? OWN_CONVERSATION, { names, provider: options.provider }, { input, terminal, output })
+      } finally {
+        await target.close()
+      }
+    })
 }
 
 function addDoctor(add: Add, io: Io): void {

@@ -6,9 +6,11 @@ import { columns, oneLine, type Result } from './output.ts'
 
 const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
 
+export const isConversationId = (name: string): boolean => CONVERSATION_ID.test(name)
+
 /** Returns the conversation with that id or key. */
 export const conversationOf = (client: Client, name: string): ConversationHandle =>
-  client.conversation(CONVERSATION_ID.test(name) ? name : { key: name })
+  client.conversation(isConversationId(name) ? name : { key: name })
 
 /** Lists the conversations of the actor, the most recently active first. */
 export async function listConversations(

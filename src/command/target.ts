@@ -23,7 +23,13 @@ export type TargetOptions = {
 /** The address of a server, and the headers that identify the viewer. */
 export type Endpoint = { url: string; headers: Record<string, string> }
 
-export type Target = { client: Client; endpoint: Endpoint; close(): Promise<void> }
+export type Target = {
+  client: Client
+  endpoint: Endpoint
+  /** Returns a client of another actor. It is closed with the target. @throws nothing; calls without the right fail */
+  as(actor: string): Client
+  close(): Promise<void>
+}
 
 /** Actor of a command without --actor in this process. */
 const DEFAULT_ACTOR = 'user'
@@ -84,14 +90,20 @@ async function openOwn(
   const server = createServer(deps, { ...config, ...own }, health)
   const port = await server.listen()
   const url = `http://127.0.0.1:${port}/graphql`
-  const token = tokenOf(secret, tenant, actor)
-  const client = connect({ url, token, webSocket: null, fetch: sendLarge })
   const stopBackground = background === 'all' ? startBackground(deps) : async () => {}
+  const clients = new Set<Client>()
+  const as = (name: string) => {
+    const options = { url, token: tokenOf(secret, tenant, name), webSocket: null, fetch: sendLarge, onError: () => {} }
+    const client = connect(options)
+    clients.add(client)
+    return client
+  }
   return {
-    client,
-    endpoint: { url, headers: { authorization: `Bearer ${token}` } },
+    client: as(actor),
+    endpoint: { url, headers: { authorization: `Bearer ${tokenOf(secret, tenant, actor)}` } },
+    as,
     async close() {
-      await client.close()
+      for (const client of clients) await client.close()
       await server.close()
       await stopBackground()
       await close()
@@ -117,15 +129,20 @@ export function endpointOf(url: string): URL {
 export async function openTarget(options: TargetOptions, loadConfig: () => Config): Promise<Target> {
   const { url, token, actor, tenant } = options
   if (url === undefined) return openOwn(loadConfig(), options)
-  const endpoint = endpointOf(url)
-  const viewer = { token, actor, tenant }
-  const client = connect({
-    url: endpoint.href,
-    ...viewer,
-    retryForMs: RETRY_MS,
-    webSocket: null,
-    fetch: sendLarge,
-    onError: () => {},
-  })
-  return { client, endpoint: { url: endpoint.href, headers: headersOf(viewer) }, close: () => client.close() }
+  const { href } = endpointOf(url)
+  const clients = new Set<Client>()
+  const as = (name: string | undefined) => {
+    const common = { retryForMs: RETRY_MS, webSocket: null, fetch: sendLarge, onError: () => {} }
+    const client = connect({ url: href, token, actor: name, tenant, ...common })
+    clients.add(client)
+    return client
+  }
+  return {
+    client: as(actor),
+    endpoint: { url: href, headers: headersOf({ token, actor, tenant }) },
+    as,
+    async close() {
+      for (const client of clients) await client.close()
+    },
+  }
 }

@@ -1,6 +1,6 @@
 // Runs a command of the command line in this process, and returns its exit code and output.
 
-import { PassThrough } from 'node:stream'
+import { Readable } from 'node:stream'
 import { runProgram, type Io } from '../../src/command/program.ts'
 
 /** @param io replaces parts of the process; by default, there are no settings and no signal */
@@ -14,7 +14,8 @@ export async function runCommand(
       output.stdout += text
     },
     writeError: (text) => void (output.stderr += text),
-    streams: { input: new PassThrough(), output: new PassThrough() },
+    input: Readable.from([]),
+    terminal: null,
     draw: null,
     signal: new AbortController().signal,
     defaults: { url: undefined, token: undefined },

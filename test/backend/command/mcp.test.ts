@@ -3,7 +3,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { endSession, useSession } from '../../../src/domain/mcp-session.ts'
 import { embedded } from '../../support/backend.ts'
@@ -17,10 +16,10 @@ type Message = { id?: number | string; method?: string; result?: any; error?: an
 
 /** Starts the command. `send` writes a message; `receive` returns the next one that matches. */
 function start(args: readonly string[], stopping = new AbortController()) {
-  const [input, output] = [new PassThrough(), new PassThrough()]
+  const input = new PassThrough()
   const received: Message[] = []
-  createInterface({ input: output }).on('line', (line) => received.push(JSON.parse(line) as Message))
-  const ended = runCommand(['mcp', ...args], { streams: { input, output }, signal: stopping.signal })
+  const write = async (text: string) => void received.push(JSON.parse(text) as Message)
+  const ended = runCommand(['mcp', ...args], { input, write, signal: stopping.signal })
   onTestFinished(async () => {
     input.end()
     stopping.abort()

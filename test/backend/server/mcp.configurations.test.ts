@@ -1,7 +1,6 @@
 // The configuration files in docs/mcp.md: each connects a client as its application would.
 
 import { PassThrough } from 'node:stream'
-import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { createApiKey } from '../../../src/domain/api-key/api-key.ts'
 import { embedded } from '../../support/backend.ts'
@@ -49,14 +48,12 @@ describe('the configuration in docs/mcp.md', () => {
       : [...given, '--url', server.url]
     if (given.includes('--url')) expect(entry.env!.COLLOQUY_TOKEN).toMatch(/^colloquy_/)
     else expect(entry.env!.DATA_DIR).toMatch(/^\//)
-    const [input, output] = [new PassThrough(), new PassThrough()]
-    const lines: string[] = []
-    createInterface({ input: output }).on('line', (line) => lines.push(line))
+    const input = new PassThrough()
     input.end(`${JSON.stringify(INITIALIZE)}\n`)
     const token = given.includes('--url') ? await issue() : undefined
-    const { code } = await runCommand(args, { streams: { input, output }, defaults: { url: undefined, token } })
+    const { code, stdout } = await runCommand(args, { input, defaults: { url: undefined, token } })
     expect(code).toBe(0)
-    const answer = JSON.parse(lines[0]!) as { result?: object; error?: { message: string } }
+    const answer = JSON.parse(stdout) as { result?: object; error?: { message: string } }
     if (token) expect(answer.result).toMatchObject({ serverInfo: { name: 'colloquy' } })
     else expect(answer.error!.message).toContain('token')
   })
