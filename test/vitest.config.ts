@@ -24,6 +24,7 @@ const OWN_PROCESS = [
   'test/system/store/data-dir.test.ts',
 ]
 const OWN_PROCESS_LONG = [
+  'test/system/scripts/chat-screen.test.ts',
   'test/system/bus/redis*.test.ts',
   'test/system/{attacks,automatic,check-faults,faults,package}.test.ts',
   'test/system/store/{db,embedded,migrate,migrate.calls,migrate.imports}.test.ts',

@@ -1,0 +1,143 @@
+// `npm run docs:chat`: plays `colloquy chat` in tmux, and writes its screen into docs/command-line.md. Two agents answer at
+// once, while the person types a whisper. The agents are echo providers that stop in the middle of a scripted answer, so
+// that the screen is the same each time.
+
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { loadConfig } from '../src/config/config.ts'
+import { createDeps } from '../src/deps.ts'
+import { createConversation } from '../src/domain/conversation.ts'
+import { appendTurn } from '../src/domain/turn/append.ts'
+import { createLog } from '../src/log.ts'
+
+const run = promisify(execFile)
+const START = fileURLToPath(new URL('./start.js', import.meta.url))
+const PAGE = fileURLToPath(new URL('../docs/command-line.md', import.meta.url))
+/** Size of the terminal. */
+const [COLUMNS, ROWS] = [76, 14]
+/** Milliseconds after which the play has failed. */
+const LIMIT_MS = 60_000
+
+/** Marks the code block with the screen in the page. */
+const BLOCK = /(<!-- npm run docs:chat -->\n+```text\n)([^`]*)(```)/
+
+type Answer = { when: string; text: string; after?: number }
+/** Returns the settings of an agent whose answers are scripted. With `after`, one stops after that many words. */
+const agent = (actor: string, answers: readonly Answer[]) => ({
+  actor,
+  kind: 'AGENT' as const,
+  agent: {
+    provider: 'echo',
+    instructions: JSON.stringify({
+      echo: answers.map(({ after, ...rule }) => ({ ...rule, ...(after && { after, stall: true }) })),
+    }),
+  },
+})
+
+/** Creates the conversation of the play. */
+async function prepare(DATA_DIR: string): Promise<void> {
+  const { deps, close } = await createDeps(loadConfig({ DATA_DIR, AUTOMATIC_TITLES: '0' }), createLog('silent'))
+  try {
+    const bob = { tenant: 'default', actor: 'bob' }
+    const { conversation } = await createConversation(deps, bob, {
+      key: 'garden',
+      participants: [
+        { actor: 'bob' },
+        { actor: 'ada' },
+        agent('fern', [
+          { when: 'today', text: 'Water the roses before nine: the soil is dry to the depth of a finger.', after: 9 },
+          { when: 'Bob', text: 'He means the ones along the wall.' },
+        ]),
+        agent('moss', [
+          { when: 'today', text: 'The beans need nothing. It rained on their side of the wall.', after: 6 },
+        ]),
+      ],
+    })
+    const turn = { role: 'USER' as const, content: 'The roses look dry.' }
+    await appendTurn(deps, bob, { conversationId: conversation.id, turn })
+  } finally {
+    await close()
+  }
+}
+
+export type PlayedTerminal = {
+  /** Resolves when the screen contains all texts, with its rows. @throws Error with the screen if that takes too long */
+  see(...texts: (string | RegExp)[]): Promise<string>
+  type(text: string): Promise<unknown>
+  /** Presses a key, by tmux's name of it. */
+  press(key: string): Promise<unknown>
+  /** Resolves when the chat has ended. */
+  ended(): Promise<void>
+}
+
+/**
+ * Plays the chat in a tmux server of its own. Returns the rows of the screen, without the empty ones at the end. `then` goes
+ * on with the play.
+ */
+export async function playChat(then: (terminal: PlayedTerminal) => Promise<void> = async () => {}): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'colloquy-chat-'))
+  const socket = join(directory, 'tmux')
+  const tmux = async (...args: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...args])).stdout
+  const screen = async () => (await tmux('capture-pane', '-p', '-t', 'chat')).trimEnd()
+  async function see(...texts: (string | RegExp)[]): Promise<string> {
+    for (const until = Date.now() + LIMIT_MS; ;) {
+      const shown = await screen()
+      if (texts.every((text) => (typeof text === 'string' ? shown.includes(text) : text.test(shown)))) return shown
+      if (Date.now() > until) throw new Error(`The screen does not show ${texts.join(' and ')}:\n${shown}`)
+      await sleep(50)
+    }
+  }
+  async function ended(): Promise<void> {
+    for (const until = Date.now() + LIMIT_MS; ;) {
+      const isRunning = await tmux('has-session', '-t', 'chat').then(
+        () => true,
+        () => false,
+      )
+      if (!isRunning) return
+      if (Date.now() > until) throw new Error(`The chat has not ended:\n${await screen()}`)
+      await sleep(50)
+    }
+  }
+  const type = (text: string) => tmux('send-keys', '-t', 'chat', '-l', text)
+  const press = (key: string) => tmux('send-keys', '-t', 'chat', key)
+  try {
+    await prepare(join(directory, 'data'))
+    const env = ['NO_COLOR=1', 'TERM=screen', `DATA_DIR=${join(directory, 'data')}`, 'AUTOMATIC_TITLES=0']
+    const command = [process.execPath, START, 'chat', 'garden', '--agent', 'fern', '--agent', 'moss', '--actor', 'ada']
+    const size = ['-x', String(COLUMNS), '-y', String(ROWS)]
+    await tmux('new-session', '-d', '-s', 'chat', ...size, 'env', ...env, ...command)
+    await see('ada@garden>')
+    await type('/whisper fe')
+    await press('Tab')
+    await see('/whisper fern')
+    await type(' Which roses does Bob mean?')
+    await press('Enter')
+    await see('along the wall.')
+    await type('@fern @moss What is to do today?')
+    await press('Enter')
+    await see('the soil is', 'need nothing. It')
+    await type('/whisper moss And the')
+    const played = await see('And the')
+    await then({ see, type, press, ended })
+    return played
+  } finally {
+    await tmux('kill-server').catch(() => {})
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Returns the screen in the page. */
+export const screenInPage = (page: string): string | undefined => BLOCK.exec(page)?.[2]?.trimEnd()
+
+/** Returns the page with the screen. */
+const withScreen = (page: string, screen: string): string =>
+  page.replace(BLOCK, (_, before: string, __: string, after: string) => `${before}${screen}\n${after}`)
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(PAGE, withScreen(readFileSync(PAGE, 'utf8'), await playChat()))
+}
