@@ -36,11 +36,24 @@ const byPost = (id: string, headers = ''): Sent => ({
   body: JSON.stringify({ query: QUERY, variables: { id } }),
 })
 
+/** A call of a tool whose answer has about 0.8 MB: the text of one turn, three times. */
+const byMcp = (conversation: string): Sent => ({
+  line: 'POST /mcp',
+  headers: 'content-type: application/json\r\naccept: application/json, text/event-stream\r\n',
+  body: JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'read_history', arguments: { conversation, last: 1 } },
+  }),
+})
+
 /** The requests by the name of the path that answers them in the server. A page of the REST API has about 2 MB. */
 const PATHS = {
   'the fast path': ({ id }) => byPost(id),
   yoga: ({ id }, port) => byPost(id, `origin: http://localhost:${port}\r\n`),
   'an event stream': ({ id }) => byPost(id, 'accept: text/event-stream\r\n'),
+  'the MCP server': ({ id }) => byMcp(id),
   'the REST API': ({ id }) => ({ line: `GET /api/v1/conversations/${id}/turns?first=${TURNS}` }),
 } satisfies Record<string, (client: Client, port: number) => Sent>
 
