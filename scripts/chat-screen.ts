@@ -2,26 +2,21 @@
 // once, while the person types a whisper. The agents are echo providers that stop in the middle of a scripted answer, so
 // that the screen is the same each time.
 
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { loadConfig } from '../src/config/config.ts'
 import { createDeps } from '../src/deps.ts'
 import { createConversation } from '../src/domain/conversation.ts'
 import { appendTurn } from '../src/domain/turn/append.ts'
 import { createLog } from '../src/log.ts'
+import { openTerminal, type PlayedTerminal } from './terminal.ts'
 
-const run = promisify(execFile)
 const START = fileURLToPath(new URL('./start.js', import.meta.url))
 const PAGE = fileURLToPath(new URL('../docs/command-line.md', import.meta.url))
 /** Size of the terminal. */
 const [COLUMNS, ROWS] = [76, 14]
-/** Milliseconds after which the play has failed. */
-const LIMIT_MS = 60_000
 
 /** Marks the code block with the screen in the page. */
 const BLOCK = /(<!-- npm run docs:chat -->\n+```text\n)([^`]*)(```)/
@@ -65,68 +60,37 @@ async function prepare(DATA_DIR: string): Promise<void> {
   }
 }
 
-export type PlayedTerminal = {
-  /** Resolves when the screen contains all texts, with its rows. @throws Error with the screen if that takes too long */
-  see(...texts: (string | RegExp)[]): Promise<string>
-  type(text: string): Promise<unknown>
-  /** Presses a key, by tmux's name of it. */
-  press(key: string): Promise<unknown>
-  /** Resolves when the chat has ended. */
-  ended(): Promise<void>
-}
-
 /**
  * Plays the chat in a tmux server of its own. Returns the rows of the screen, without the empty ones at the end. `then` goes
  * on with the play.
  */
 export async function playChat(then: (terminal: PlayedTerminal) => Promise<void> = async () => {}): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'colloquy-chat-'))
-  const socket = join(directory, 'tmux')
-  const tmux = async (...args: string[]) => (await run('tmux', ['-S', socket, '-f', '/dev/null', ...args])).stdout
-  const screen = async () => (await tmux('capture-pane', '-p', '-t', 'chat')).trimEnd()
-  async function see(...texts: (string | RegExp)[]): Promise<string> {
-    for (const until = Date.now() + LIMIT_MS; ;) {
-      const shown = await screen()
-      if (texts.every((text) => (typeof text === 'string' ? shown.includes(text) : text.test(shown)))) return shown
-      if (Date.now() > until) throw new Error(`The screen does not show ${texts.join(' and ')}:\n${shown}`)
-      await sleep(50)
-    }
-  }
-  async function ended(): Promise<void> {
-    for (const until = Date.now() + LIMIT_MS; ;) {
-      const isRunning = await tmux('has-session', '-t', 'chat').then(
-        () => true,
-        () => false,
-      )
-      if (!isRunning) return
-      if (Date.now() > until) throw new Error(`The chat has not ended:\n${await screen()}`)
-      await sleep(50)
-    }
-  }
-  const type = (text: string) => tmux('send-keys', '-t', 'chat', '-l', text)
-  const press = (key: string) => tmux('send-keys', '-t', 'chat', key)
   try {
-    await prepare(join(directory, 'data'))
-    const env = ['NO_COLOR=1', 'TERM=screen', `DATA_DIR=${join(directory, 'data')}`, 'AUTOMATIC_TITLES=0']
+    await prepare(directory)
     const command = [process.execPath, START, 'chat', 'garden', '--agent', 'fern', '--agent', 'moss', '--actor', 'ada']
-    const size = ['-x', String(COLUMNS), '-y', String(ROWS)]
-    await tmux('new-session', '-d', '-s', 'chat', ...size, 'env', ...env, ...command)
-    await see('ada@garden>')
-    await type('/whisper fe')
-    await press('Tab')
-    await see('/whisper fern')
-    await type(' Which roses does Bob mean?')
-    await press('Enter')
-    await see('along the wall.')
-    await type('@fern @moss What is to do today?')
-    await press('Enter')
-    await see('the soil is', 'need nothing. It')
-    await type('/whisper moss And the')
-    const played = await see('And the')
-    await then({ see, type, press, ended })
-    return played
+    const env = { NO_COLOR: '1', TERM: 'screen', DATA_DIR: directory, AUTOMATIC_TITLES: '0' }
+    const terminal = await openTerminal(command, { columns: COLUMNS, rows: ROWS, env })
+    const { see, type, press } = terminal
+    try {
+      await see('ada@garden>')
+      await type('/whisper fe')
+      await press('Tab')
+      await see('/whisper fern')
+      await type(' Which roses does Bob mean?')
+      await press('Enter')
+      await see('along the wall.')
+      await type('@fern @moss What is to do today?')
+      await press('Enter')
+      await see('the soil is', 'need nothing. It')
+      await type('/whisper moss And the')
+      const played = await see('And the')
+      await then(terminal)
+      return played
+    } finally {
+      await terminal.close()
+    }
   } finally {
-    await tmux('kill-server').catch(() => {})
     rmSync(directory, { recursive: true, force: true })
   }
 }

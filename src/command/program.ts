@@ -4,42 +4,23 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { ColloquyError } from '../client/errors.ts'
 import type { Client } from '../client/index.ts'
-import type { Config } from '../config/config.ts'
-import type { Setting } from '../config/settings.ts'
 import { RIGHTS } from '../domain/principal.ts'
 import { ownVersion } from '../package-versions.ts'
 import { selectSettings } from './config.ts'
+import type { Io } from './io.ts'
 import { JOB_STATES, listJobs } from './jobs.ts'
 import { ask, CommandFailed, tail } from './live.ts'
-import type { Terminal } from './chat/screen.ts'
+import { addChat, addCompletion, addDoctor, addMcp, addReembed } from './loaded-commands.ts'
 import { print, type Output, type Result } from './output.ts'
 import { conversationOf, listConversations, listFacts, readContext, readHistory, resultOfRecall } from './read.ts'
 import { openTarget, type TargetOptions } from './target.ts'
 import { addTransfer } from './transfer.ts'
 import { createToken, listTokens, revokeToken, rotateToken, type TokenOptions } from './token.ts'
 
+export type { Io } from './io.ts'
+
 /** The exit codes of the command. */
 export const EXIT = { success: 0, failure: 1, usage: 2, unreachable: 3, interrupted: 130 } as const
-
-/** The conversation of a chat without a name, and the agent of one without a server. */
-const OWN_CONVERSATION = 'chat'
-const OWN_AGENT = 'assistant'
-
-/** The process in which a command runs. */
-export type Io = Omit<Output, 'isJson'> & {
-  writeError(text: string): void
-  input: NodeJS.ReadableStream
-  /** Null if the input or the output is no terminal. */
-  terminal: Terminal | null
-  /** Shows a line of progress in place of the line before; an empty one removes it. Null without a terminal. */
-  draw: ((line: string) => void) | null
-  /** Defaults of --url and --token. */
-  defaults: { url?: string | undefined; token?: string | undefined }
-  /** Reads the settings of the server. @throws ConfigError */
-  loadConfig(): Config
-  /** Returns the settings as text, with their sources. */
-  readSettings(): Setting[]
-}
 
 /** Returns a parser of a whole number from `min` to `max`. */
 const whole = (min: number, max: number) => (text: string) => {
@@ -98,14 +79,15 @@ function createProgram(io: Io): Command {
 
   addReading(add, withClient)
   addLive(add, withClient)
-  addChat(program, io)
+  addChat(withTarget(program.command('chat [conversation]'), io.defaults), io)
   addTransfer(add, withClient, io.writeError)
   addOperation(add, withClient)
-  addMcp(add, io)
-  addDoctor(add, io)
-  addReembed(add, withClient, io)
+  addMcp(withTarget(program.command('mcp'), io.defaults), io)
+  addDoctor(add('doctor', ''), io)
+  addReembed(add('reembed', ''), withClient, io)
   addConfig(program, io)
   addToken(program, io)
+  addCompletion(program, io)
   return program
 }
 
@@ -193,58 +175,6 @@ function addLive(add: Add, withClient: WithClient): void {
         return ask(client, conversationOf(client, name), { text, agent, provider, timeoutSeconds }, output)
       }),
     )
-}
-
-function addMcp(add: Add, io: Io): void {
-  add('mcp', 'serve MCP on the standard streams, for a client that starts its servers').action(
-    async (options: Globals) => {
-      const { serveStreams } = await import('./mcp.ts')
-      const target = await openTarget({ ...options, background: 'all' }, io.loadConfig)
-      try {
-        await serveStreams(target.endpoint, io)
-      } finally {
-        await target.close()
-      }
-    },
-  )
-}
-
-function addChat(program: Command, io: Io): void {
-  withTarget(program.command('chat [conversation]'), io.defaults)
-    .description('take part in a conversation, by its key or id; a new key creates it')
-    .option('--agent <name>', 'agent that answers each turn in this chat; may be repeated', collect)
-    .option('--provider <name>', 'provider of these agents, unless they have settings')
-    .action(async (name: string | undefined, options: TargetOptions & { agent?: string[]; provider?: string }) => {
-      const { chat } = await import('./chat/chat.ts')
-      // Without a server, no one else could answer.
-      const names = options.agent ?? (options.url === undefined ? [OWN_AGENT] : [])
-      const target = await openTarget({ ...options, background: 'all' }, io.loadConfig)
-      try {
-        const { input, terminal } = io
-        const output = { ...io, isJson: false }
-        await chat(target, name ?? OWN_CONVERSATION, { names, provider: options.provider }, { input, terminal, output })
-      } finally {
-        await target.close()
-      }
-    })
-}
-
-function addDoctor(add: Add, io: Io): void {
-  add('doctor', 'check the installation that the settings describe; with --url, ask a running server').action(
-    async (options: Globals) => {
-      const { doctor } = await import('./doctor.ts')
-      await doctor(options, io.loadConfig, { ...io, isJson: options.json })
-    },
-  )
-}
-
-function addReembed(add: Add, withClient: WithClient, { draw }: Io): void {
-  add('reembed', 'embed all entries with the configured embedder, and show the progress').action((options: Globals) =>
-    withClient(options, async (client, output) => {
-      const { reembed } = await import('./reembed.ts')
-      return reembed(client, output, output.isJson ? null : draw)
-    }),
-  )
 }
 
 function addConfig(program: Command, io: Io): void {

@@ -211,6 +211,7 @@ describe.each(backends)('the command line on $name', (backend) => {
     [['histroy', 'boat'], EXIT.usage, /unknown command 'histroy'\n\(Did you mean history\?\)/],
     [['history', 'boat', '--lst', '1'], EXIT.usage, /unknown option '--lst'\n\(Did you mean --last\?\)/],
     [['history'], EXIT.usage, /missing required argument 'conversation'/],
+    [['chat', '--agnet', 'x'], EXIT.usage, /unknown option '--agnet'\n\(Did you mean --agent\?\)/],
   ])('%j fails with one message', async (args, code, message) => {
     const { run } = await start()
     const failed = await run(args)
@@ -242,6 +243,22 @@ describe('the command line', () => {
     const printed = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? /gm)].map(([, name]) => name)
     expect(printed.filter((name) => name !== 'help')).toEqual(commands)
     expect(table(page, '| Code |').map(([code]) => Number(code))).toEqual(Object.values(EXIT))
+  })
+
+  it.each(['bash', 'zsh', 'fish'])('prints a script that completes every command in %s', async (shell) => {
+    const { code, stdout } = await runCommand(['completion', shell])
+    expect(code).toBe(EXIT.success)
+    const { stdout: help } = await runCommand(['--help'])
+    const commands = [...help.matchAll(/^ {2}([a-z]+)(?:\|([a-z]+))? /gm)].flatMap(([, ...names]) =>
+      names.filter(Boolean),
+    )
+    expect(commands.length).toBeGreaterThan(10)
+    for (const command of commands.filter((name) => name !== 'help')) expect(stdout).toContain(command)
+    const wrong = await runCommand(['completion', `${shell}x`])
+    expect([wrong.code, wrong.stderr]).toEqual([
+      EXIT.usage,
+      expect.stringContaining('Allowed choices are bash, zsh, fish.'),
+    ])
   })
 
   it('prints the settings and their sources, or says which are wrong', async () => {
