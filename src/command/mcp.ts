@@ -2,7 +2,7 @@
 // passes messages to the MCP server of a Colloquy server, and starts a new session there when the old one has ended.
 
 import { once } from 'node:events'
-import { Writable, type Readable } from 'node:stream'
+import { Duplex, type Readable } from 'node:stream'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import {
@@ -114,7 +114,9 @@ function createConnection({ url, headers }: Endpoint, receive: (message: JSONRPC
  * signal is aborted.
  */
 export async function serveStreams(endpoint: Endpoint, { input, write, signal }: Streams): Promise<void> {
-  const output = new Writable({ write: (part, _, done) => void write(String(part)).then(() => done()) })
+  const output = Duplex.from(async (parts: AsyncIterable<Buffer>) => {
+    for await (const part of parts) await write(String(part))
+  })
   const stdio = new StdioServerTransport(input as Readable, output)
   /** Ids of the requests that have no answer. */
   const pending = new Set<string | number>()
