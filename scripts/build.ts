@@ -1,10 +1,10 @@
-// `npm run build` generates the types of the client, compiles src to JavaScript and declarations in dist/, adds
-// graphql-yoga, and copies the files that the code reads at run time.
+// `npm run build` generates the types of the client, compiles src to JavaScript and declarations in dist/, adds the
+// packages that users need not install, and copies the files that the code reads at run time.
 
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { vendorYoga } from './vendor.ts'
+import { vendorPackages } from './vendor.ts'
 
 const root = new URL('../', import.meta.url)
 const inRoot = (path: string) => fileURLToPath(new URL(path, root))
@@ -18,6 +18,6 @@ await import('./template.ts')
 rmSync(inRoot('dist'), { recursive: true, force: true })
 const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
 execFileSync(process.execPath, [tsc, '-p', inRoot('tsconfig.build.json')], { stdio: 'inherit' })
-await vendorYoga(inRoot(''), inRoot('dist'))
+await vendorPackages(inRoot(''), inRoot('dist'))
 for (const asset of ASSETS) cpSync(inRoot(`src/${asset}`), inRoot(`dist/${asset}`), { recursive: true })
 chmodSync(inRoot('dist/bin.js'), 0o755)

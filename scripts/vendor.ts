@@ -1,7 +1,9 @@
-// Puts graphql-yoga, its dependencies and its GraphiQL into dist/vendor/, with their licences. A dependency of yoga
-// requires Node 22.15 without need: `overrides` install a version for Node 20 here, but have no effect in the projects
-// of users, where npm would warn and install a version that is not tested. An older executor is no way out: the newest
-// one without such a dependency (2.0.1) orders the fields of an object by the time at which they resolve.
+// Puts packages that users need not install into dist/vendor/, with their licences:
+// - graphql-yoga, its dependencies and its GraphiQL. A dependency of yoga requires Node 22.15 without need: `overrides`
+//   install a version for Node 20 here, but have no effect in the projects of users, where npm would warn and install a
+//   version that is not tested. An older executor is no way out: the newest one without such a dependency (2.0.1) orders
+//   the fields of an object by the time at which they resolve.
+// - the SDK of MCP, whose 96 packages (express, hono and others) are not used by its parts that Colloquy imports.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
@@ -9,14 +11,19 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { asAscii, withClassNames } from './bundle.js'
 
-const YOGA = 'graphql-yoga'
+/** The packages that are bundled, each with its used exports in one file of `vendor`. */
+const BUNDLED: Record<string, string> = { 'graphql-yoga': 'graphql-yoga.js', '@modelcontextprotocol/sdk': 'mcp-sdk.js' }
 /** Copied as it is: a module without imports, of several megabytes. Its package requires yoga as a peer. */
 const GRAPHIQL = '@graphql-yoga/render-graphiql/graphiql'
-const FILES: Record<string, string> = { [YOGA]: 'graphql-yoga.js', [GRAPHIQL]: 'graphiql.js' }
+const GRAPHIQL_FILE = 'graphiql.js'
 
-/** An import of one of the packages in a compiled module: any, and those that are replaced, one in a module. */
-const ANY_IMPORT = new RegExp(`(?:from |import |import\\()'(?:${YOGA}|@graphql-yoga/[^']+)'`)
-const IMPORT = new RegExp(`(?:import \\{ ([^}]+) \\} from |import\\()'(${Object.keys(FILES).join('|')})'`)
+/** Packages that bundles import instead of containing them: Colloquy imports them, too, and compares their objects. */
+const EXTERNAL = ['graphql', 'zod', 'zod/*']
+
+const NAMES = [...Object.keys(BUNDLED), GRAPHIQL].join('|')
+/** An import of a module of these packages in a compiled module: any, and those that are replaced. */
+const ANY_IMPORT = new RegExp(`(?:from |import |import\\()'(?:${NAMES})['/]`)
+const IMPORT = new RegExp(`(import \\{ ([^}]+) \\} from |import\\()'((${NAMES})(?:/[^']*)?)'`, 'g')
 
 /** The bundle contains CommonJS modules, which require modules of Node. */
 const BANNER = `import { createRequire } from 'node:module'
@@ -34,10 +41,11 @@ function licenceOf(directory: string): string {
   return `${name} ${version}\n\n${text.trim()}\n`
 }
 
-/** Bundles these exports of yoga. Returns the code, and the paths of the bundled files. */
-async function bundleYoga(root: string, names: string[]): Promise<{ code: string; paths: string[] }> {
+/** Bundles the exports of a package's modules. Returns the code, and the paths of the bundled files. */
+async function bundle(root: string, modules: ReadonlyMap<string, ReadonlySet<string>>) {
+  const exported = [...modules].map(([from, names]) => `export { ${[...names].sort().join(', ')} } from '${from}'`)
   const { outputFiles, metafile } = await build({
-    stdin: { contents: `export { ${names.join(', ')} } from '${YOGA}'`, resolveDir: root },
+    stdin: { contents: exported.sort().join('\n'), resolveDir: root },
     absWorkingDir: root,
     bundle: true,
     write: false,
@@ -45,8 +53,7 @@ async function bundleYoga(root: string, names: string[]): Promise<{ code: string
     platform: 'node',
     format: 'esm',
     target: 'es2022',
-    // Errors and types must be those of the graphql package that Colloquy imports.
-    external: ['graphql'],
+    external: EXTERNAL,
     banner: { js: BANNER },
     legalComments: 'none',
     logLevel: 'error',
@@ -55,32 +62,45 @@ async function bundleYoga(root: string, names: string[]): Promise<{ code: string
   return { code: asAscii(withClassNames(outputFiles[0]!.text)), paths }
 }
 
+/** By package: the imported modules of it, with the names that are imported from each. */
+type Used = Map<string, Map<string, Set<string>>>
+
+/** Makes a compiled module import the files of `vendor`. Adds what it imports to `used`. */
+function replaceImports(path: string, vendor: string, used: Used): void {
+  const text = readFileSync(path, 'utf8')
+  if (!ANY_IMPORT.test(text)) return
+  const replaced = text.replaceAll(
+    IMPORT,
+    (_, start: string, names: string | undefined, from: string, name: string) => {
+      const modules = used.get(name)
+      const imported = names?.split(',').map((each) => each.trim().replace(/ as .*/, '')) ?? []
+      modules?.set(from, new Set([...(modules.get(from) ?? []), ...imported.filter(Boolean)]))
+      const to = relative(dirname(path), join(vendor, BUNDLED[name] ?? GRAPHIQL_FILE)).replaceAll(sep, '/')
+      return `${start}'${to.startsWith('.') ? to : `./${to}`}'`
+    },
+  )
+  if (ANY_IMPORT.test(replaced)) throw new Error(`${path} has an import that this script does not replace.`)
+  writeFileSync(path, replaced)
+}
+
 /**
  * Writes `vendor` into the directory of the compiled modules, and makes them import its files.
  * @param root directory of the repository
  */
-export async function vendorYoga(root: string, dist: string): Promise<void> {
+export async function vendorPackages(root: string, dist: string): Promise<void> {
   const vendor = join(dist, 'vendor')
-  const used = new Set<string>()
-  for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((each) => each.endsWith('.js'))) {
-    const path = join(dist, name)
-    const text = readFileSync(path, 'utf8')
-    if (!ANY_IMPORT.test(text)) continue
-    const [line = '', names, from = YOGA] = IMPORT.exec(text) ?? []
-    for (const each of names?.split(', ') ?? []) used.add(each)
-    const to = relative(dirname(path), join(vendor, FILES[from]!)).replaceAll(sep, '/')
-    const replaced = text.replace(line, line.replace(from, to.startsWith('.') ? to : `./${to}`))
-    if (ANY_IMPORT.test(replaced))
-      throw new Error(`${name} imports ${from} in a form that this script does not replace.`)
-    writeFileSync(path, replaced)
-  }
+  const used: Used = new Map(Object.keys(BUNDLED).map((name) => [name, new Map()]))
+  for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }))
+    if (name.endsWith('.js')) replaceImports(join(dist, name), vendor, used)
   mkdirSync(vendor, { recursive: true })
-  const { code, paths } = await bundleYoga(root, [...used].sort())
-  writeFileSync(join(vendor, FILES[YOGA]!), code)
   const graphiql = fileURLToPath(import.meta.resolve(GRAPHIQL))
-  copyFileSync(graphiql, join(vendor, FILES[GRAPHIQL]!))
-  writeFileSync(
-    join(vendor, 'LICENSES.txt'),
-    [...new Set(packagesOf([...paths, graphiql]).map(licenceOf))].join('\n\n'),
-  )
+  copyFileSync(graphiql, join(vendor, GRAPHIQL_FILE))
+  const contained = [graphiql]
+  for (const [name, modules] of used) {
+    const { code, paths } = await bundle(root, modules)
+    writeFileSync(join(vendor, BUNDLED[name]!), code)
+    contained.push(...paths)
+  }
+  const licences = new Set(packagesOf(contained).map(licenceOf))
+  writeFileSync(join(vendor, 'LICENSES.txt'), [...licences].join('\n\n'))
 }

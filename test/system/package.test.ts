@@ -345,6 +345,22 @@ describe.runIf(isLong)('the packages (need LONG=1)', () => {
       const page = await fetch(url, { headers: { accept: 'text/html' } })
       const [script] = /\/graphiql\/[^"]*graphiql\.js/.exec(await page.text())!
       expect((await (await fetch(new URL(script, url))).text()).length).toBeGreaterThan(1_000_000)
+      const initialize = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } },
+      }
+      const initialized = await fetch(new URL('/mcp', url), {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'x-actor': 'ada',
+        },
+        body: JSON.stringify(initialize),
+      })
+      expect(await initialized.text()).toContain('"protocolVersion":"2025-06-18"')
       server.removeAllListeners('exit')
       process.kill(-server.pid!, 'SIGTERM')
       await once(server, 'close') // npx exits before the server, which keeps the output open and DATA_DIR in use
