@@ -3,7 +3,7 @@
 import type { Client, RequestedApproval } from '../../client/index.ts'
 import type { Output } from '../output.ts'
 import type { Target } from '../target.ts'
-import { forgetTurn, read } from './commands.ts'
+import { findTurn, read } from './commands.ts'
 import { complete, parseDecision, parseInput, type Input } from './input.ts'
 import { createPlainScreen, createTerminalScreen, type Screen, type Terminal } from './screen.ts'
 import { openSession, problem, questionOf, type Agents, type Session } from './session.ts'
@@ -90,6 +90,7 @@ class Chat {
 
   async #open(key: string): Promise<void> {
     const before = this.#session
+    this.#approvals = []
     this.#session = await openSession(this.#client, key, this.#agents, {
       print: (lines) => this.#screen.print(lines),
       written: (state) => this.#screen.write(answersOf(state)),
@@ -210,8 +211,7 @@ class Chat {
         })
       }
       case 'forget':
-        if (argument !== '') return void (await forgetTurn(this.#client, session, argument))
-        return this.#confirmDelete(session)
+        return this.#forget(session, argument)
       default: {
         const lines = await read(this.#client, session, name, argument)
         this.#screen.print(lines.map((text) => note(plain(text))))
@@ -219,14 +219,29 @@ class Chat {
     }
   }
 
-  #confirmDelete({ key, conversation }: Session): void {
+  /** Asks, and does the work only if the answer is yes. */
+  #confirm(question: string, work: () => Promise<string>): void {
     const answer = async (line: string) => {
       this.#answered()
       const isMeant = /^y(es)?$/i.test(line.trim())
-      if (isMeant) await conversation.delete()
-      this.#screen.print([note(isMeant ? `deleted ${key}` : 'nothing was deleted')])
+      this.#screen.print([note(isMeant ? await work() : 'nothing was deleted')])
     }
-    this.#ask({ prompt: `delete ${key} for all participants, permanently? y/n> `, approvalId: null, answer })
+    this.#ask({ prompt: `${question} y/n> `, approvalId: null, answer })
+  }
+
+  async #forget(session: Session, argument: string): Promise<void> {
+    if (argument === '') {
+      const { key, conversation } = session
+      return this.#confirm(`delete ${key} for all participants, permanently?`, async () => {
+        await conversation.delete()
+        return `deleted ${key}`
+      })
+    }
+    const turn = await findTurn(session, argument)
+    this.#confirm(`erase ${argument} permanently?`, async () => {
+      await this.#client.eraseTurn(turn.id)
+      return `erased ${argument}`
+    })
   }
 
   /** Ctrl-C: leaves a question, stops the answers, clears the line, or ends the chat. */

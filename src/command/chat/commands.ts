@@ -1,6 +1,6 @@
 // The commands of a chat that only read or write the conversation: their results as lines.
 
-import type { Client } from '../../client/index.ts'
+import type { Client, Turn } from '../../client/index.ts'
 import { columns, type Result } from '../output.ts'
 import { listConversations, listFacts, readContext, readHistory, resultOfRecall } from '../read.ts'
 import { COMMANDS } from './input.ts'
@@ -41,16 +41,14 @@ async function listParticipants({ conversation }: Session): Promise<string[]> {
   )
 }
 
-/** Erases the turn with the seq. @throws Refused @throws ColloquyError */
-export async function forgetTurn(client: Client, { conversation }: Session, argument: string): Promise<string[]> {
+/** Returns the turn with that seq, among the newest 200. @throws Refused @throws ColloquyError */
+export async function findTurn({ conversation }: Session, argument: string): Promise<Turn> {
   const seq = numberOf(argument.replace(/^#/, ''), 2_147_483_647)
   if (seq === null) throw new Refused('Usage: /forget #SEQ, for example /forget #12')
-  // A turn keeps its position when it is edited, so the newest turns up to the position contain it.
   const { nodes } = await conversation.turns({ last: 200 })
   const turn = nodes.find((each) => each.seq === seq)
   if (!turn) throw new Refused(`None of the newest 200 turns is #${seq}.`)
-  await client.eraseTurn(turn.id)
-  return []
+  return turn
 }
 
 const linesOf = async (result: Promise<Result>): Promise<readonly string[]> => (await result).lines

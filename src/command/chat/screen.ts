@@ -71,14 +71,18 @@ export function createTerminalScreen({ input, output, isColoured }: Terminal, li
   /** Number of rows of the answers on the screen. */
   let shown = 0
   let timer: NodeJS.Timeout | null = null
+  /** Whether the input has ended; readline then refuses every call. */
   let isClosed = false
+  // A terminal may not know its size.
+  const columns = () => output.columns || 80
+  const height = () => output.rows || 24
 
   /** Writes `above`, the answers and the input line. `typedRows` is the number of rows from the input line's start. */
   function redraw(above = '', typedRows = rl.getCursorPos().rows): void {
     if (isClosed) return
     if (timer) clearTimeout(timer)
     timer = null
-    const rows = rowsOf(answers, output.columns, Math.floor(output.rows / 2))
+    const rows = rowsOf(answers, columns(), Math.floor(height() / 2))
     const up = typedRows + shown
     const toTop = `\r${up > 0 ? `\x1b[${up}A` : ''}\x1b[J`
     output.write(`${toTop}${above}${rows.map((row) => `${paint({ text: row, tone: 'turn' }, false)}\n`).join('')}`)
@@ -90,12 +94,15 @@ export function createTerminalScreen({ input, output, isColoured }: Terminal, li
   rl.on('line', (text) => {
     // Removes the typed line: its turn is printed when the server has numbered it.
     const width = widthOf(rl.getPrompt()) + widthOf(text)
-    redraw('', Math.floor(width / output.columns) + 1)
+    redraw('', Math.floor(width / columns()) + 1)
     listener.line(text)
   })
   rl.on('SIGINT', () => listener.interrupt(rl.line))
   rl.on('close', () => {
-    if (!isClosed) listener.end()
+    if (isClosed) return
+    output.write('\n')
+    isClosed = true
+    listener.end()
   })
   const resized = () => redraw()
   output.on('resize', resized)
@@ -104,7 +111,7 @@ export function createTerminalScreen({ input, output, isColoured }: Terminal, li
 
   return {
     print(lines) {
-      const rows = lines.flatMap(({ text, tone }) => wrap(text, output.columns - 1).map((row) => ({ text: row, tone })))
+      const rows = lines.flatMap(({ text, tone }) => wrap(text, columns() - 1).map((row) => ({ text: row, tone })))
       if (rows.length > 0) redraw(rows.map((row) => `${paint(row, isColoured)}\n`).join(''))
     },
     write(next) {
@@ -112,6 +119,7 @@ export function createTerminalScreen({ input, output, isColoured }: Terminal, li
       timer ??= setTimeout(redraw, REDRAW_MS).unref()
     },
     ask(prompt, typed) {
+      if (isClosed) return ''
       const { line } = rl
       rl.setPrompt(prompt)
       rl.write(null, { ctrl: true, name: 'e' })
@@ -121,6 +129,7 @@ export function createTerminalScreen({ input, output, isColoured }: Terminal, li
       return line
     },
     clear() {
+      if (isClosed) return
       answers = []
       shown = 0
       output.write('\x1b[H\x1b[2J\x1b[3J')
@@ -128,11 +137,12 @@ export function createTerminalScreen({ input, output, isColoured }: Terminal, li
       rl.prompt(true)
     },
     close() {
+      output.off('resize', resized)
+      if (isClosed) return
       answers = []
       rl.setPrompt('')
       redraw()
       isClosed = true
-      output.off('resize', resized)
       rl.close()
     },
   }

@@ -190,7 +190,8 @@ describe.each(backends)('colloquy chat on $name', (backend) => {
 
   it('forgets: erases a turn, and deletes the conversation after a question', async () => {
     const { talk } = start()
-    await talk(['Secret.', '/forget #2'])
+    const erased = await talk(['Secret.', '/forget #2', 'n', '/forget #2', 'y'])
+    expect(erased).toEqual(expect.arrayContaining(['erase #2 permanently? y/n>', 'nothing was deleted', 'erased #2']))
     expect(await talk([])).toEqual(['#2 ada: [no content]', ''])
     const question = 'delete boat for all participants, permanently? y/n>'
     const lines = await talk(['/forget', 'n', '/forget', 'y'])
