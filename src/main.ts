@@ -130,7 +130,8 @@ const OPERATOR_ERRORS = new Set([
 ])
 
 /** Returns the text to print when the process cannot start. */
-function textOf(error: Error & { syscall?: string }): string {
+function textOf(error: Error & { syscall?: string; code?: string }): string {
+  if (error.syscall === 'write' && error.code === 'ENOSPC') return 'Cannot write: no space is left on the device.'
   if (error.syscall === 'listen') return `${error.message}: set HOST and PORT, or METRICS_HOST and METRICS_PORT.`
   const isForOperator = error instanceof DomainError || OPERATOR_ERRORS.has(error.name)
   return isForOperator ? error.message : inspect(describeError(error))
@@ -149,10 +150,11 @@ async function runCommand(args: string[]): Promise<number> {
   const stopping = new AbortController()
   const { stdout, stderr } = process
   let isClosed = false
+  let failure: Error | null = null
   process.once('SIGINT', () => stopping.abort())
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
     isClosed = true
+    if (error.code !== 'EPIPE') failure = error
     stopping.abort()
   })
   const code = await runProgram(args, {
@@ -166,6 +168,7 @@ async function runCommand(args: string[]): Promise<number> {
     loadConfig: () => loadConfig(undefined, readSettingsFile()),
     readSettings: () => readSettings(undefined, readSettingsFile()),
   })
+  if (failure) throw failure
   return isClosed ? EXIT.success : code
 }
 

@@ -234,7 +234,8 @@ describe.each(backends)('on $name,', (backend) => {
 })
 
 it('nodes of every type are requested by their ids', () => {
-  // Outsiders request jobs and profiles with `jobs` and `userProfile`; an ApiKey and a Viewer are not in a conversation.
+  // Outsiders request jobs and profiles with `jobs` and `userProfile`; an ApiKey, a Transfer and a Viewer
+  // are not in a conversation.
   const node = schema.getType('Node')
   const types = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
   expect(types.map(({ name }) => name).sort()).toEqual([
@@ -246,6 +247,7 @@ it('nodes of every type are requested by their ids', () => {
     'Participant',
     'Run',
     'Summary',
+    'Transfer',
     'Turn',
     'UserProfile',
     'Viewer',

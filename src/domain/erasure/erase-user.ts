@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { Conflict } from '../../errors.ts'
 import {
   addErasureCounts,
+  cancelImportsOf,
   ALL_POSITIONS,
   deleteJobsOfUser,
   findConversationOfUser,
@@ -73,7 +74,7 @@ export type EraseUserInput = z.input<typeof eraseUserInput>
 /**
  * Erases the user's turns, display names, metadata, agent settings, profile and presence, the options of its runs, the
  * texts of its decisions about approvals, the facts about the user or asserted by it, and the title and metadata of
- * conversations that it owns. Skips conversations under legal hold. Erases for up to INLINE_MS; a background task
+ * conversations that it owns. Cancels imports that are writing turns of the user. Skips conversations under legal hold. Erases for up to INLINE_MS; a background task
  * continues. If the user has an unfinished erasure, continues it instead of starting another one.
  * @throws InvalidInput @throws NotAllowed if rights.ts denies the call, or if the user is under legal hold
  */
@@ -93,6 +94,7 @@ export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUser
     const where = { tenant, kind: 'USER' as const, subject: userId, completedAt: null }
     const unfinished = await tx.erasure.findFirst({ where, select: { id: true } })
     if (unfinished) return unfinished.id
+    await cancelImportsOf(tx, tenant, userId)
     const created = await tx.erasure.create({ data: { id: randomUUID(), tenant, kind: 'USER', subject: userId } })
     const subject = hashOfUser(deps.integrityKeys, tenant, userId)
     await deps.audit.append(tx, [auditRecord(viewer, 'eraseUser', [subject, created.id])])

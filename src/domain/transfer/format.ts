@@ -27,7 +27,7 @@ export const FORMAT = 'colloquy-transcript'
 /** The version of the format that this server writes, and the newest that it reads. */
 export const FORMAT_VERSION = 1
 /** Maximum size of one line, in UTF-8 bytes. */
-export const MAX_LINE_BYTES = 8 * 1024 * 1024
+export const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 const text = z.string().superRefine((value, context) => {
   const problem = storable(value)
@@ -128,7 +128,7 @@ const LINES = {
   }),
 } as const
 export type LineType = keyof typeof LINES
-const LINE_TYPES = Object.keys(LINES) as readonly LineType[]
+export const LINE_TYPES = Object.keys(LINES) as readonly LineType[]
 
 /** An object with the properties of columns.ts. Values that equal the fallback of their column are absent. */
 export type Values = Record<string, unknown>

@@ -46,7 +46,8 @@ export type Batch = {
 export type Stored = { tenant: string; now: number; erased: Erased; conversations: readonly StoredConversation[] }
 
 /** The outcomes that a report counts. */
-export type Outcome = 'added' | 'unchanged' | 'kept' | 'erased' | 'expired' | 'duplicate'
+export const OUTCOMES = ['added', 'unchanged', 'kept', 'erased', 'expired', 'duplicate'] as const
+type Outcome = (typeof OUTCOMES)[number]
 
 export function count(report: Record<string, number>, type: string, outcome: Outcome, number = 1): void {
   if (number > 0) report[`${type}.${outcome}`] = (report[`${type}.${outcome}`] ?? 0) + number

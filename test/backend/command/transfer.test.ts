@@ -1,15 +1,17 @@
 // The commands `export` and `import` against a server: files, continuing, and failures on one line.
 
-import { appendFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, copyFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXIT, type Io } from '../../../src/command/program.ts'
+import { createConversation } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { PROGRAMS } from '../../../src/domain/transfer/foreign/foreign.ts'
 import { backends } from '../../support/backend.ts'
 import { runCommand } from '../../support/command.ts'
+import { blocks, readDocument } from '../../support/documents.ts'
 import { useServer } from '../../support/server.ts'
 import { fillTenant } from '../../support/transfer.ts'
 
@@ -199,5 +201,31 @@ describe.each(backends)('the commands export and import on $name', (backend) => 
     const { run } = start()
     const { code, stderr } = await run(['import', 'x.json', '--from', 'chatgtp'])
     expect([code, stderr]).toEqual([EXIT.usage, expect.stringContaining('chatgpt, claude, openai')])
+  })
+
+  it('are shown in docs/import-and-export.md by examples that run', async () => {
+    const { tenant } = start()
+    const folder = await mkdtemp(join(directory, 'docs-'))
+    await createConversation(server.deps, tenant.as('ada'), { key: 'garden', participants: [{ actor: 'ada' }] })
+    const chatgpt = fileURLToPath(new URL('../../support/foreign/chatgpt.json', import.meta.url))
+    await copyFile(chatgpt, join(folder, 'conversations.json'))
+    const commands = blocks(readDocument('docs/import-and-export.md'), 'sh').flatMap(({ text }) =>
+      text.trim().split('\n'),
+    )
+    expect(commands).toHaveLength(5)
+    for (const command of commands) {
+      const [npx, colloquy, ...args] = command.split(' ')
+      expect([npx, colloquy]).toEqual(['npx', 'colloquy'])
+      const own = args.map((arg) =>
+        /\.jsonl?$/.test(arg) ? join(folder, arg) : arg.replace('http://127.0.0.1:4000', server.url),
+      )
+      const { code, stderr } = await runCommand([...own, '--tenant', tenant.name])
+      expect([command, code, stderr]).toEqual([command, EXIT.success, ''])
+    }
+    const manifests = blocks(readDocument('docs/import-and-export.md'), 'json').map(({ text }) =>
+      JSON.parse(text.split('\n')[0]!),
+    )
+    const [written] = (await readFile(join(folder, 'backup.jsonl'), 'utf8')).split('\n')
+    expect(Object.keys(JSON.parse(written!))).toEqual(Object.keys(manifests[0]))
   })
 })

@@ -24,7 +24,12 @@ export type Operation = {
 const isId = ({ type, name }: Leaf) => type === 'ID' || name === 'conversationKey'
 
 /** Fields that act on every conversation of the tenant, whether or not the actor sees it. */
-const OF_OPERATORS = ['Mutation.eraseUser', 'Mutation.pruneConversations', 'Mutation.setLegalHold']
+const OF_OPERATORS = [
+  'Mutation.eraseUser',
+  'Mutation.pruneConversations',
+  'Mutation.setLegalHold',
+  'Mutation.startExport',
+]
 /** Fields that a viewer of a whisper may use on its conversation, and that remove private turns or their audience. */
 const OF_CONVERSATIONS = ['Mutation.deleteConversation', 'Mutation.removeParticipant']
 /** Is accepted in the conversation of a whisper, so whisper-events.ts tests it. */

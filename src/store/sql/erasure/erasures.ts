@@ -53,21 +53,31 @@ export async function moveErasure(
   return moved === 1
 }
 
-/** The first conversation after the id that the user owns or was a participant of; null for none. */
+/** Whether no unfinished import is writing conversation `o`. Uses the index transfer_conversation. */
+const isComplete = sql`NOT EXISTS (
+  SELECT FROM transfer i WHERE i.tenant = o.tenant AND i.conversation_id = o.id AND i.state = 'RUNNING'
+                           AND i.direction = 'IMPORT')`
+
+/**
+ * The first conversation after the id that the user owns or was a participant of; null for none. Omits conversations that
+ * unfinished imports are writing: cancelImportsOf deletes those with data of the user.
+ */
 export async function findConversationOfUser(
   db: Db,
   tenant: string,
   user: string,
   after: string,
 ): Promise<{ id: string; isHeld: boolean } | null> {
-  const rows = await db.of(tenant).$queryRaw<{ id: string; isHeld: boolean }[]>`
+  const rows = await db.of(tenant).$queryRaw<{ id: string; isHeld: boolean }[]>(sql`
     SELECT c.id, c.legal_hold AS "isHeld" FROM conversation c
     WHERE c.id = (SELECT min(o.id) FROM (
       (SELECT o.id FROM conversation o WHERE o.tenant = ${tenant}::text AND o.owner = ${user}::text AND o.id > ${after}::text
+         AND ${isComplete}
        ORDER BY o.id LIMIT 1)
       UNION ALL
       (SELECT o.id FROM participant p JOIN conversation o ON o.id = p.conversation_id AND o.tenant = ${tenant}::text
-       WHERE p.actor = ${user}::text AND p.conversation_id > ${after}::text ORDER BY p.conversation_id LIMIT 1)) o)`
+       WHERE p.actor = ${user}::text AND p.conversation_id > ${after}::text AND ${isComplete}
+       ORDER BY p.conversation_id LIMIT 1)) o)`)
   return rows[0] ?? null
 }
 
@@ -151,4 +161,23 @@ export async function deleteJobsOfUser(db: Db, tenant: string, user: string): Pr
   const archived = await db.of(SYSTEM).$executeRaw`
     DELETE FROM pgboss.archive WHERE data->>'tenant' = ${tenant}::text AND ${isAbout(user)}`
   return deleted + archived
+}
+
+/**
+ * Cancels the unfinished imports that are writing a conversation of the user, or one with turns by the user, and deletes
+ * these conversations. Returns their number.
+ */
+export async function cancelImportsOf(tx: Tx, tenant: string, user: string): Promise<number> {
+  const imports = await tx.$queryRaw<{ id: string; conversationId: string }[]>`
+    SELECT i.id, i.conversation_id AS "conversationId" FROM transfer i
+    WHERE i.tenant = ${tenant}::text AND i.state = 'RUNNING' AND i.direction = 'IMPORT' AND (
+      EXISTS (SELECT FROM conversation c WHERE c.id = i.conversation_id AND c.owner = ${user}::text)
+      OR EXISTS (SELECT FROM turn t WHERE t.conversation_id = i.conversation_id AND t.actor = ${user}::text))
+    ORDER BY i.id FOR UPDATE`
+  const ids = imports.map(({ id }) => id)
+  const conversationIds = imports.map(({ conversationId }) => conversationId)
+  await tx.$executeRaw`DELETE FROM conversation WHERE id = ANY (${conversationIds}::text[])`
+  await tx.$executeRaw`
+    UPDATE transfer SET state = 'CANCELLED', progress = NULL, conversation_id = NULL WHERE id = ANY (${ids}::text[])`
+  return imports.length
 }

@@ -229,4 +229,42 @@ describe.each(backends)('export and import on $name', (backend) => {
     expect(lines.map(({ verb }) => verb).slice(-2)).toEqual(['startImport', 'completeImport'])
     expect(JSON.parse(lines.at(-1)!.details!)).toMatchObject({ 'turn.unchanged': 10, sha256: hashOf(file) })
   })
+
+  it('is cancelled when a user is erased whose turns it has written, and leaves out these turns afterwards', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const owner = tenant.as('owner')
+    const [members] = await fillTenant(deps, tenant)
+    const file = await exportLines(deps, owner, { scope: 'CONVERSATION', conversationId: members })
+    await wipe(tenant.name)
+    const begun = await importLines(deps, owner, file.slice(0, 8), { fileKey: 'begun' })
+    expect(await tablesWith(tenant.name, 'vault')).toContain('turn')
+    const { receipt } = await eraseUser(deps, owner, { userId: 'ann' })
+    expect(receipt).not.toBeNull()
+    expect(await tablesWith(tenant.name, 'vault')).toEqual([])
+    const next = { transferId: begun.id, offset: begun.lines, lines: file.slice(begun.lines + 1) }
+    await expect(continueImport(deps, owner, next)).rejects.toThrow('was cancelled')
+    const { report } = await importLines(deps, owner, file, { fileKey: 'begun' })
+    expect(report).toMatchObject({ 'turn.erased': 4, 'summary.erased': 1 })
+    expect(await tablesWith(tenant.name, 'vault')).toEqual([])
+    const titles = await getConversations(deps, tenant.as('bob'), [members])
+    expect(titles.get(members)).toMatchObject({ title: null, metadata: {} })
+  })
+
+  it('leaves out a conversation that has expired', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const owner = tenant.as('owner')
+    const { conversation } = await createConversation(deps, owner, { title: 'Old' })
+    const file = await exportLines(deps, owner, { scope: 'TENANT' })
+    await wipe(tenant.name)
+    const expired = file.map((line) => {
+      const object = JSON.parse(line) as { type: string }
+      return object.type === 'conversation'
+        ? JSON.stringify({ ...object, expiresAt: '2020-01-01T00:00:00.000Z' })
+        : line
+    })
+    expect(await importLines(deps, owner, rehash(expired))).toMatchObject({ report: { 'conversation.expired': 1 } })
+    expect(await getConversations(deps, owner, [conversation.id])).toEqual(new Map())
+  })
 })
