@@ -17,8 +17,6 @@ import type {
   RecallInput,
   ResolveApprovalInput,
   Run,
-  StartExportInput,
-  Transfer,
   Turn,
   UserProfile,
 } from './generated.ts'
@@ -91,30 +89,7 @@ export type ClientVerbs = {
     decision: ResolveApprovalInput['decision'],
     options?: Omit<With<ResolveApprovalInput>, 'approvalId' | 'decision'>,
   ): Promise<Approval>
-  /** Starts an export; `conversationId` is needed for the scope CONVERSATION. @throws ColloquyError */
-  startExport(input: Omit<StartExportInput, 'as'>, options?: RequestOptions): Promise<Transfer>
-  /** Returns the next lines of an export, after the cursor of the previous ones. @throws ColloquyError */
-  continueExport(
-    transferId: string,
-    options?: { after?: string } & RequestOptions,
-  ): Promise<{ transfer: Transfer; lines: string[]; cursor: string | null }>
-  /** Starts the import of a file, or returns the unfinished import with that `fileKey`. @throws ColloquyError */
-  startImport(manifest: string, fileKey: string, options?: RequestOptions): Promise<Transfer>
-  /** Imports the lines that follow the first `offset` ones. The result says where to continue. @throws ColloquyError */
-  continueImport(
-    transferId: string,
-    offset: number,
-    lines: readonly string[],
-    options?: RequestOptions,
-  ): Promise<Transfer>
-  /** Ends an export or import. @throws ColloquyError */
-  cancelTransfer(transferId: string, options?: RequestOptions): Promise<Transfer>
-  /** Reads an export or import; null if the actor sees none with that id. @throws ColloquyError */
-  readTransfer(transferId: string, options?: RequestOptions): Promise<Transfer | null>
 }
-
-/** Options of a call that moves many lines. */
-const LARGE = { timeoutMs: 60_000 }
 
 export function createClientVerbs(connection: Connection): ClientVerbs {
   const { as, mutate, send } = connection
@@ -150,14 +125,5 @@ export function createClientVerbs(connection: Connection): ClientVerbs {
     approvals: (options) => read(documents.LIST_APPROVALS, options),
     resolveApproval: async (approvalId, decision, options) =>
       (await call(documents.RESOLVE_APPROVAL, { approvalId, decision, ...options })).approval,
-    startExport: async (input, options) => (await call(documents.START_EXPORT, { ...input, ...options })).transfer,
-    continueExport: (transferId, options) => call(documents.CONTINUE_EXPORT, { transferId, ...options }, LARGE),
-    startImport: async (manifest, fileKey, options) =>
-      (await call(documents.START_IMPORT, { manifest, fileKey, ...options })).transfer,
-    continueImport: async (transferId, offset, lines, options) =>
-      (await call(documents.CONTINUE_IMPORT, { transferId, offset, lines, ...options }, LARGE)).transfer,
-    cancelTransfer: async (transferId, options) =>
-      (await call(documents.CANCEL_TRANSFER, { transferId, ...options })).transfer,
-    readTransfer: (transferId, options) => read(documents.READ_TRANSFER, { transferId, ...options }),
   }
 }

@@ -34,6 +34,7 @@ export type { WebSocketClass, WebSocketLike } from './socket.ts'
 export type { Source } from './stream-parts.ts'
 export type { Transcript, TranscriptOptions } from './transcript.ts'
 export type { TranscriptState } from './transcript-state.ts'
+export { transfersOf, type Transfers } from './transfers.ts'
 export type { ClientVerbs, RequestedApproval } from './client-verbs.ts'
 export type { Context, ConversationVerbs, Recall } from './conversation-verbs.ts'
 export type { RunWithReplies } from './runs.ts'
@@ -41,6 +42,11 @@ export type { Watched } from './watch.ts'
 export type { WriteOptions } from './write.ts'
 
 export type Client = ClientVerbs & {
+  /**
+   * The option `actor` of a client with a token, else undefined. Pass it as `as` to the operations of `request`; the other
+   * functions do so themselves.
+   */
+  readonly as: string | undefined
   /** Returns a conversation, by its id or `{ key }`. Nothing is requested until one of its functions is called. */
   conversation(name: string | { key: string }): ConversationHandle
   /**
@@ -82,6 +88,7 @@ export function connect(options: ConnectOptions): Client {
     createConversationHandle(connection, typeof name === 'string' ? { id: name } : name)
   return {
     ...createClientVerbs(connection),
+    as: connection.as,
     conversation,
     async createConversation(input = {}, given) {
       const once = input.key == null

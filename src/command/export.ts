@@ -2,11 +2,11 @@
 // FILE.part, and the place to continue at in FILE.part.json, so that the same command continues after an interruption.
 
 import { open, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises'
-import type { Client } from '../client/index.ts'
+import type { Transfers } from '../client/index.ts'
 import { ColloquyError } from '../client/errors.ts'
 import type { StartExportInput, Transfer } from '../client/generated.ts'
 import type { Output, Result } from './output.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createProgress, type Notes, type Progress } from './progress.ts'
 import { fileFailure, TransferFailed } from './transfer-failure.ts'
 
 /** What an export covers, for the verb and for the state file. */
@@ -85,7 +85,7 @@ const outputSink = ({ write }: Output): Sink => ({
   close: async () => {},
 })
 
-type Run = { client: Client; transferId: string; cursor: string | null; sink: Sink; progress: Progress }
+type Run = { client: Transfers; transferId: string; cursor: string | null; sink: Sink; progress: Progress }
 
 /** Writes the remaining pages. Returns the transfer; null if the command was stopped. */
 async function writePages(
@@ -116,34 +116,33 @@ function continuable(error: unknown, path: string): unknown {
 
 /**
  * Exports to the file, or to the standard output for `-`.
- * @param note writes a line for people, and the progress to a terminal
  * @throws TransferFailed @throws ColloquyError
  */
 export async function exportTo(
-  client: Client,
+  client: Transfers,
   { path, exported }: { path: string; exported: Exported },
   output: Output,
-  note: { line(text: string): void; terminal: ((text: string) => void) | null },
+  notes: Notes,
 ): Promise<Result | void> {
   const isFile = path !== '-'
   if (isFile && (await exists(path))) throw new TransferFailed(`${path} exists. Choose another file, or delete it.`)
   const found = isFile ? await readState(path, exported) : null
   const transferId = found?.transferId ?? (await client.startExport(exported)).id
   const state = found ?? { exported, transferId, cursor: null, bytes: 0 }
-  const progress = createProgress('Exported', note.terminal)
+  const progress = createProgress('Exported', notes.draw)
   let sink: Sink | null = null
   try {
     sink = isFile ? await fileSink(path, state) : outputSink(output)
     const transfer = await writePages({ client, transferId, cursor: state.cursor, sink, progress }, output.signal)
     progress.end()
     if (!transfer) {
-      if (isFile) note.line(`Stopped. Run the same command again to continue ${partOf(path)}.`)
+      if (isFile) notes.line(`Stopped. Run the same command again to continue ${partOf(path)}.`)
       return
     }
     if (isFile) return resultOf(path, transfer)
   } catch (error) {
     progress.end()
-    if (output.signal.aborted && isFile) note.line(`Stopped. Run the same command again to continue ${partOf(path)}.`)
+    if (output.signal.aborted && isFile) notes.line(`Stopped. Run the same command again to continue ${partOf(path)}.`)
     throw isFile ? continuable(error, path) : error
   } finally {
     await sink?.close()

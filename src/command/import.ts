@@ -4,14 +4,14 @@
 
 import { createHash } from 'node:crypto'
 import { ColloquyError } from '../client/errors.ts'
-import type { Client } from '../client/index.ts'
+import type { Transfers } from '../client/index.ts'
 import type { Transfer } from '../client/generated.ts'
 import { BadLine, parseManifest } from '../domain/transfer/format.ts'
 import { readNext, type FilePosition } from '../domain/transfer/file-position.ts'
 import { FIRST_HASH } from '../domain/transfer/chain.ts'
 import { linesOf } from './lines.ts'
 import { columns, type Output, type Result } from './output.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createProgress, type Notes, type Progress } from './progress.ts'
 import { TransferFailed } from './transfer-failure.ts'
 
 /** Number of lines, and of characters of lines, at which a batch ends. */
@@ -28,8 +28,6 @@ export type Source = {
   /** What the lines do not contain of the file, by reason. */
   unfit(): Readonly<Record<string, number>>
 }
-
-type Note = { line(text: string): void; terminal: ((text: string) => void) | null }
 
 /** Checks all lines. Returns their number, without the first and the last one. @throws TransferFailed */
 async function check({ path, lines }: Source, progress: Progress, signal: AbortSignal): Promise<number | null> {
@@ -85,7 +83,7 @@ async function firstLine(source: Source): Promise<string> {
 
 /** Sends the lines that the server does not have. Returns the transfer; null if the command was stopped. */
 async function send(
-  client: Client,
+  client: Transfers,
   { source, begun, total }: { source: Source; begun: Transfer; total: number },
   progress: Progress,
   signal: AbortSignal,
@@ -105,27 +103,27 @@ async function send(
  * @throws TransferFailed @throws ColloquyError
  */
 export async function importFrom(
-  client: Client,
+  client: Transfers,
   { source, isCancelled }: { source: Source; isCancelled: boolean },
   { signal }: Output,
-  note: Note,
+  notes: Notes,
 ): Promise<Result | void> {
-  const checking = createProgress('Checked', note.terminal)
+  const checking = createProgress('Checked', notes.draw)
   const total = await check(source, checking, signal).finally(() => checking.end())
   if (total === null) return
   const begun = await client.startImport(await firstLine(source), source.fileKey())
   if (isCancelled) return cancelled(await client.cancelTransfer(begun.id), source)
-  if (begun.lines > 0) note.line(`Continuing after ${begun.lines.toLocaleString('en-US')} lines.`)
-  const progress = createProgress('Imported', note.terminal)
+  if (begun.lines > 0) notes.line(`Continuing after ${begun.lines.toLocaleString('en-US')} lines.`)
+  const progress = createProgress('Imported', notes.draw)
   try {
     const transfer = await send(client, { source, begun, total }, progress, signal)
     progress.end()
     if (transfer) return resultOf(transfer, source)
-    note.line('Stopped. Run the same command again to continue.')
+    notes.line('Stopped. Run the same command again to continue.')
   } catch (error) {
     progress.end()
     if (error instanceof ColloquyError) {
-      note.line('The import has stopped. Run the same command again to continue, or with --cancel to end it.')
+      notes.line('The import has stopped. Run the same command again to continue, or with --cancel to end it.')
     }
     throw error
   }

@@ -80,7 +80,7 @@ function createProgram(io: Io): Command {
   addReading(add, withClient)
   addLive(add, withClient)
   addChat(withTarget(program.command('chat [conversation]'), io.defaults), io)
-  addTransfer(add, withClient, io.writeError)
+  addTransfer(add, withClient, io)
   addOperation(add, withClient)
   addMcp(withTarget(program.command('mcp'), io.defaults), io)
   addDoctor(add('doctor', ''), io)

@@ -1,8 +1,12 @@
-// A line with the progress of a long command, which is written again and again to a terminal. Nothing is written if the
-// standard error is no terminal.
+// The progress of a transfer, as a line that is drawn again and again.
+
+import type { Io } from './io.ts'
 
 /** Time between two updates of the line, ms. */
 const INTERVAL_MS = 200
+
+/** Where a transfer says what it does: lines for people, and the progress. */
+export type Notes = { line(text: string): void; draw: Io['draw'] }
 
 export type Progress = {
   /** Shows the number of lines; `total` is null if it is unknown. */
@@ -13,21 +17,21 @@ export type Progress = {
 
 const grouped = (number: number) => number.toLocaleString('en-US')
 
-/** @param write writes to the terminal; null for none */
-export function createProgress(label: string, write: ((text: string) => void) | null): Progress {
+/** @param draw see Io */
+export function createProgress(label: string, draw: Io['draw']): Progress {
   const begun = performance.now()
   let shown = -INTERVAL_MS
   return {
     update(done, total) {
       const now = performance.now()
-      if (!write || now - shown < INTERVAL_MS) return
+      if (!draw || now - shown < INTERVAL_MS) return
       shown = now
       const rate = Math.round(done / Math.max(0.001, (now - begun) / 1000))
       const share = total === null || total === 0 ? '' : ` of ${grouped(total)} (${Math.floor((100 * done) / total)} %)`
-      write(`\r\u001b[K${label} ${grouped(done)} lines${share}, ${grouped(rate)} a second`)
+      draw(`${label} ${grouped(done)} lines${share}, ${grouped(rate)} a second`)
     },
     end() {
-      if (write && shown >= 0) write('\r\u001b[K')
+      if (shown >= 0) draw?.('')
     },
   }
 }

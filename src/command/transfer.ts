@@ -1,27 +1,31 @@
 // Adds the commands `export` and `import` to the command line.
 
 import { CommanderError, Option, type Command } from 'commander'
-import type { Client } from '../client/index.ts'
+import { transfersOf, type Client } from '../client/index.ts'
 import { derivedKey } from '../domain/derived-id.ts'
 import { PROGRAMS, type Program } from '../domain/transfer/foreign/foreign.ts'
 import type { Exported } from './export.ts'
 import type { Source } from './import.ts'
+import type { Io } from './io.ts'
 import type { Output, Result } from './output.ts'
+import type { Notes } from './progress.ts'
+import { isConversationId } from './read.ts'
+import type { TargetOptions } from './target.ts'
 
 type Add = (usage: string, description: string) => Command
 type Work = (client: Client, output: Output) => Promise<Result | void>
-type Options = { json: boolean }
+type Options = TargetOptions & { json: boolean }
 type ExportOptions = Options & { out: string; conversation?: string; owner?: string; user?: string; all: boolean }
-type ImportOptions = Options & { from: string; cancel: boolean; actor?: string; token?: string }
-
-const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
+type ImportOptions = Options & { from: string; cancel: boolean }
 
 /** Returns what the options select. @throws CommanderError unless they select one scope */
 function exportedOf({ conversation, owner, user, all }: ExportOptions): Exported {
   const selected: Exported[] = []
   if (conversation !== undefined) {
-    const isId = CONVERSATION_ID.test(conversation)
-    selected.push({ scope: 'CONVERSATION', [isId ? 'conversationId' : 'conversationKey']: conversation })
+    selected.push({
+      scope: 'CONVERSATION',
+      [isConversationId(conversation) ? 'conversationId' : 'conversationKey']: conversation,
+    })
   }
   if (owner !== undefined) selected.push({ scope: 'OWNER', owner })
   if (user !== undefined) selected.push({ scope: 'USER', userId: user })
@@ -30,20 +34,14 @@ function exportedOf({ conversation, owner, user, all }: ExportOptions): Exported
   throw new CommanderError(2, 'colloquy.scope', 'Give one of --conversation, --owner, --user and --all.')
 }
 
-/** Writes lines for people, and progress only to a terminal. */
-const noteTo = (writeError: (text: string) => void) => ({
-  line: (text: string) => writeError(`${text}\n`),
-  terminal: process.stderr.isTTY ? writeError : null,
-})
+const notesOf = ({ writeError, draw }: Io): Notes => ({ line: (text) => writeError(`${text}\n`), draw })
 
 const VIEWER = 'query Viewer($as: String) { viewer(as: $as) { id actor } }'
 
 /** Returns the source of a file of another program, for the tenant of the client, with its actor as the owner. */
-async function foreign(client: Client, path: string, { from, actor, token }: ImportOptions): Promise<Source> {
+async function foreign(client: Client, path: string, { from }: ImportOptions): Promise<Source> {
   const { foreignSource } = await import('./foreign-source.ts')
-  const { viewer } = await client.request<{ viewer: { id: string; actor: string } }>(VIEWER, {
-    as: token === undefined ? undefined : actor,
-  })
+  const { viewer } = await client.request<{ viewer: { id: string; actor: string } }>(VIEWER, { as: client.as })
   const key = derivedKey(viewer.id)
   return foreignSource(path, {
     program: from as Program,
@@ -53,11 +51,7 @@ async function foreign(client: Client, path: string, { from, actor, token }: Imp
 }
 
 /** Adds the commands. `withClient` runs the work with a client of the server that the options select. */
-export function addTransfer(
-  add: Add,
-  withClient: (options: any, work: Work) => Promise<void>,
-  writeError: (text: string) => void,
-): void {
+export function addTransfer(add: Add, withClient: (options: Options, work: Work) => Promise<void>, io: Io): void {
   add(
     'export',
     'write conversations to a file, one JSON object a line; the same command continues after an interruption',
@@ -76,7 +70,7 @@ export function addTransfer(
       }
       const { exportTo } = await import('./export.ts')
       return withClient({ ...options, background: 'none' }, (client, output) =>
-        exportTo(client, { path: options.out, exported }, output, noteTo(writeError)),
+        exportTo(transfersOf(client), { path: options.out, exported }, output, notesOf(io)),
       )
     })
   add(
@@ -93,7 +87,7 @@ export function addTransfer(
       const { importFrom, exportedSource } = await import('./import.ts')
       return withClient({ ...options, background: 'none' }, async (client, output) => {
         const source = options.from === 'colloquy' ? exportedSource(path) : await foreign(client, path, options)
-        return importFrom(client, { source, isCancelled: options.cancel }, output, noteTo(writeError))
+        return importFrom(transfersOf(client), { source, isCancelled: options.cancel }, output, notesOf(io))
       })
     })
 }

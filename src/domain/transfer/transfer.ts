@@ -1,10 +1,10 @@
 // Transfers: exports and imports with their progress. Starts, reads and cancels them; export.ts and import.ts continue
 // them. A transfer that is not continued for ABANDONED_MS ends, and the conversation that it was importing expires.
 
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
+import { ownVersion } from '../../package-versions.ts'
 import { TransferScope, type TransferDirection, type TransferState } from '../../store/generated/enums.ts'
 import {
   endTransfer,
@@ -60,16 +60,6 @@ export function toTransfer({ chain, ...row }: TransferRow): Transfer {
   return { ...shared, sha256: chain, createdAt, updatedAt, completedAt }
 }
 
-let version: string | undefined
-/** Returns the version in package.json, three folders above this file in src/ and in dist/. */
-function versionOfPackage(): string {
-  if (version === undefined) {
-    const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-    version = (JSON.parse(text) as { version: string }).version
-  }
-  return version
-}
-
 /** Returns the conditions of rights.ts that an export meets. */
 export const conditionsOfExport = (
   viewer: Viewer,
@@ -121,7 +111,7 @@ export async function startExport(deps: Platform, viewer: Viewer, input: StartEx
     ...(subject !== null && { subject }),
     tenant,
     exportedAt: createdAt,
-    colloquy: versionOfPackage(),
+    colloquy: ownVersion(),
   } satisfies Omit<Manifest, 'exportedAt'> & { exportedAt: Date })
   return withTransaction(deps.db, tenant, async (tx) => {
     const transferId = newId('transfer')

@@ -55,6 +55,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'clock',
       'errors',
       'counters',
+      'package-versions',
       'webassembly',
     ],
   },
