@@ -54,9 +54,10 @@ export const coveringJournal = (input: BuildContextInput): string | null =>
   readsOutside(input) ? null : input.conversationId
 
 /**
- * Builds a context within the budget, which defaults to that of the tenant: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
+ * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
  * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else. For
- * the same data and input, the context is the same.
+ * the same data and input, the context is the same. The budget, the strategy and the options of recall default to those
+ * of the tenant.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts. The context ends
  * with the newest version of the turn `answering` (answered.ts), by default with the newest turn.
