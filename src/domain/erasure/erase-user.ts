@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { Conflict } from '../../errors.ts'
 import {
   addErasureCounts,
-  cancelImportsOf,
+  removeTransfersOf,
   ALL_POSITIONS,
   deleteJobsOfUser,
   findConversationOfUser,
@@ -94,7 +94,7 @@ export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUser
     const where = { tenant, kind: 'USER' as const, subject: userId, completedAt: null }
     const unfinished = await tx.erasure.findFirst({ where, select: { id: true } })
     if (unfinished) return unfinished.id
-    await cancelImportsOf(tx, tenant, userId)
+    await removeTransfersOf(tx, tenant, userId)
     const created = await tx.erasure.create({ data: { id: randomUUID(), tenant, kind: 'USER', subject: userId } })
     const subject = hashOfUser(deps.integrityKeys, tenant, userId)
     await deps.audit.append(tx, [auditRecord(viewer, 'eraseUser', [subject, created.id])])

@@ -4,7 +4,7 @@
 
 import { chainHash, sha256 } from './chain.ts'
 import { BadLine, MAX_LINE_BYTES, parseLine, type Line } from './format.ts'
-import { checkOrder, type ImportState } from './import-state.ts'
+import { checkOrder, type OrderState } from './import-state.ts'
 
 export type FilePosition = {
   /** The first line. */
@@ -15,7 +15,7 @@ export type FilePosition = {
   chain: string
   counts: Record<string, number>
   /** The part of the state that `checkOrder` needs; null between conversations. */
-  state: Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead'> | null
+  state: OrderState | null
   /** Whether the last line was read. */
   isEnd: boolean
 }
@@ -24,11 +24,11 @@ export type FilePosition = {
 function advanced(state: FilePosition['state'], line: Line): FilePosition['state'] {
   switch (line.type) {
     case 'conversation':
-      return { id: line.id, lastSeq: line.lastSeq, seq: 0, hasHead: false }
+      return { id: line.id, lastSeq: line.lastSeq, seq: 0, hasHead: false, participants: 0 }
     case 'entry':
       return { ...state!, seq: line.seq }
     case 'participant':
-      return { ...state!, hasHead: true }
+      return { ...state!, hasHead: true, participants: state!.participants + 1 }
     case 'conversationEnd':
       return null
     default:

@@ -80,6 +80,11 @@ const seq = z.int().min(0).max(MAX_INTEGER)
 const turn = z.strictObject(shapeOf(columns.TURN, { id: id('turn'), position: seq.min(1), tokenCount: seq.optional() }))
 const summary = z.strictObject(shapeOf(columns.SUMMARY, { id: id('summary') }))
 
+const windows = z
+  .array(seq)
+  .min(1, 'must not be empty')
+  .refine((list) => list.every((each, index) => index === 0 || each >= list[index - 1]!), 'must be ascending')
+
 const LINES = {
   conversation: z.strictObject(
     shapeOf(columns.CONVERSATION, {
@@ -99,7 +104,7 @@ const LINES = {
       summary: summary.optional(),
     }),
   ),
-  participant: z.strictObject(shapeOf(columns.PARTICIPANT, { type: z.literal('participant') })),
+  participant: z.strictObject(shapeOf(columns.PARTICIPANT, { type: z.literal('participant'), windows })),
   conversationEnd: z.strictObject({
     type: z.literal('conversationEnd'),
     id: id('conversation'),

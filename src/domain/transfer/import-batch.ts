@@ -113,7 +113,7 @@ function openConversation(batch: Batch, { line, number }: Numbered<ConversationL
   const salt = saltOf(stored.tenant, owner)
   const late = { key, keyScope, visibility: visibility!, automaticTitle, expiresAt, legalHold }
   const journal = { updatedAt, agentTurns, extractedThrough } as ImportState['journal']
-  batch.state = { id, mode, salt, seq: 0, lastSeq, hasHead: false, erased: null, late, journal }
+  batch.state = { id, mode, salt, seq: 0, lastSeq, hasHead: false, participants: 0, erased: null, late, journal }
   if (mode === 'EXISTING') batch.existing.push({ line, number, conversationId: id })
   if (mode === 'SKIPPED') count(batch.report, 'conversation', stored.erased.isConversation(id) ? 'erased' : 'expired')
   if (mode !== 'NEW') return
@@ -173,7 +173,8 @@ function closeJournal(batch: Batch): void {
 
 function addParticipant(batch: Batch, { line, number }: Numbered<ParticipantLine>, { erased }: Stored): void {
   closeJournal(batch)
-  const { id: conversationId, mode } = batch.state!
+  batch.state = { ...batch.state!, participants: batch.state!.participants + 1 }
+  const { id: conversationId, mode } = batch.state
   if (mode === 'EXISTING') return void batch.existing.push({ line, number, conversationId })
   if (mode === 'SKIPPED') return
   const isErased = erased.isUser(line.actor, line.joinedAt)

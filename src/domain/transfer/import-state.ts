@@ -1,6 +1,7 @@
 // What an import expects next: the conversation that it is writing, and how far. Checks the order of the lines. Pure.
 
 import type { ConversationVisibility } from '../../store/generated/enums.ts'
+import { MAX_PARTICIPANTS } from '../participant.ts'
 import { BadLine, type Line } from './format.ts'
 
 /**
@@ -20,6 +21,8 @@ export type ImportState = {
   lastSeq: number
   /** Whether all entries were read and the head of the journal was written. */
   hasHead: boolean
+  /** Number of participants that were read. */
+  participants: number
   /** The first and last position of turns that were erased on import; null for none. */
   erased: { from: number; to: number } | null
   /** The fields that the last step sets. */
@@ -34,10 +37,13 @@ export type ImportState = {
   journal: { updatedAt: string; agentTurns?: number; extractedThrough?: number }
 }
 
+/** The part of the state that `checkOrder` needs. */
+export type OrderState = Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants'>
+
 const TOP_LEVEL = new Set(['conversation', 'fact', 'profile', 'erasure', 'heldUser', 'end'])
 
 /** Checks that the line may follow, in the conversation of that state; null between conversations. @throws BadLine */
-export function checkOrder(state: Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead'> | null, line: Line): void {
+export function checkOrder(state: OrderState | null, line: Line): void {
   const { type } = line
   if (state === null) {
     if (!TOP_LEVEL.has(type))
@@ -51,7 +57,11 @@ export function checkOrder(state: Pick<ImportState, 'id' | 'seq' | 'lastSeq' | '
       const wanted = expected > state.lastSeq ? `no more entries (lastSeq is ${state.lastSeq})` : `seq ${expected}`
       throw new BadLine(`has seq ${line.seq}, but ${wanted} must follow: lines are missing or out of order`)
     }
+    if (line.turn && line.turn.position > line.seq) throw new BadLine('has a turn whose position is after its seq')
   } else if (type === 'participant' || type === 'conversationEnd') {
+    if (type === 'participant' && state.participants >= MAX_PARTICIPANTS) {
+      throw new BadLine(`is one participant too many: a conversation may have at most ${MAX_PARTICIPANTS}`)
+    }
     if (state.seq !== state.lastSeq) {
       throw new BadLine(`of type ${type} follows seq ${state.seq}, but the conversation has ${state.lastSeq} entries`)
     }

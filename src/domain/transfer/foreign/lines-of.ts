@@ -5,6 +5,7 @@ import { AGENT_TURNS } from '../../agent-settings.ts'
 import { DEFAULTS } from '../../compaction-policy.ts'
 import { importedId } from '../../derived-id.ts'
 import { isTooDeep } from '../../input.ts'
+import { MAX_PARTICIPANTS } from '../../participant.ts'
 import type { ContentPart } from '../../turn/content.ts'
 import { normaliseText, MAX_LENGTHS } from '../../fact/content-hash.ts'
 import { FORMAT, FORMAT_VERSION, MAX_LINE_BYTES } from '../format.ts'
@@ -69,14 +70,18 @@ function contentOf(
 
 const isEmpty = ({ text, parts }: { text: string; parts?: ContentPart[] }) => text.trim() === '' && !parts
 
-/** Returns the participants: the owner, those given, and the authors, each once. */
-function participantsOf({ participants, turns }: ForeignConversation, owner: string): ForeignParticipant[] {
+/** Returns the participants: the owner, those given, and the authors, each once; at most MAX_PARTICIPANTS. */
+function participantsOf(
+  { participants, turns }: ForeignConversation,
+  { owner, unfit }: Pick<LineOptions, 'owner' | 'unfit'>,
+): ForeignParticipant[] {
   const byActor = new Map<string, ForeignParticipant>([[owner, { actor: owner, kind: 'HUMAN' }]])
   for (const each of participants) byActor.set(nameOf(each.actor), { ...each, actor: nameOf(each.actor) })
   for (const { actor, role } of turns) {
     if (!byActor.has(nameOf(actor))) byActor.set(nameOf(actor), { actor: nameOf(actor), kind: KINDS[role] })
   }
-  return [...byActor.values()]
+  if (byActor.size > MAX_PARTICIPANTS) unfit(`members beyond ${MAX_PARTICIPANTS}`, byActor.size - MAX_PARTICIPANTS)
+  return [...byActor.values()].slice(0, MAX_PARTICIPANTS)
 }
 
 type Times = { createdAt: string; updatedAt: string }
@@ -139,7 +144,7 @@ export function conversationLines(conversation: ForeignConversation, options: Li
   const { program, tenant, owner, unfit } = options
   const firstTime = conversation.turns.find((turn) => turn.createdAt !== null)?.createdAt
   const createdAt = conversation.createdAt ?? firstTime ?? UNKNOWN_TIME
-  const participants = participantsOf(conversation, owner)
+  const participants = participantsOf(conversation, options)
   const { entries, updatedAt } = turnLines(conversation, options, { seq: participants.length, createdAt })
   if (entries.length === 0) {
     unfit('conversations without messages')

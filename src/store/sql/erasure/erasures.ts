@@ -60,7 +60,7 @@ const isComplete = sql`NOT EXISTS (
 
 /**
  * The first conversation after the id that the user owns or was a participant of; null for none. Omits conversations that
- * unfinished imports are writing: cancelImportsOf deletes those with data of the user.
+ * unfinished imports are writing: removeTransfersOf deletes those with data of the user.
  */
 export async function findConversationOfUser(
   db: Db,
@@ -165,9 +165,9 @@ export async function deleteJobsOfUser(db: Db, tenant: string, user: string): Pr
 
 /**
  * Cancels the unfinished imports that are writing a conversation of the user, or one with turns by the user, and deletes
- * these conversations. Returns their number.
+ * these conversations. Deletes the records of exports of the user, which contain the name of the user.
  */
-export async function cancelImportsOf(tx: Tx, tenant: string, user: string): Promise<number> {
+export async function removeTransfersOf(tx: Tx, tenant: string, user: string): Promise<void> {
   const imports = await tx.$queryRaw<{ id: string; conversationId: string }[]>`
     SELECT i.id, i.conversation_id AS "conversationId" FROM transfer i
     WHERE i.tenant = ${tenant}::text AND i.state = 'RUNNING' AND i.direction = 'IMPORT' AND (
@@ -179,5 +179,7 @@ export async function cancelImportsOf(tx: Tx, tenant: string, user: string): Pro
   await tx.$executeRaw`DELETE FROM conversation WHERE id = ANY (${conversationIds}::text[])`
   await tx.$executeRaw`
     UPDATE transfer SET state = 'CANCELLED', progress = NULL, conversation_id = NULL WHERE id = ANY (${ids}::text[])`
-  return imports.length
+  await tx.$executeRaw`
+    DELETE FROM transfer t
+    WHERE t.tenant = ${tenant}::text AND t.scope IN ('USER', 'OWNER') AND t.subject = ${user}::text AND t.direction = 'EXPORT'`
 }

@@ -33,6 +33,16 @@ const TURN = {
   createdAt: '2026-01-01T00:00:00.000Z',
 }
 const ENTRY = { type: 'entry', seq: 1, kind: 'APPENDED', at: '2026-01-01T00:00:00.000Z', turn: TURN }
+const PARTICIPANT = {
+  type: 'participant',
+  actor: 'ann',
+  kind: 'HUMAN',
+  historyVisibility: 'ALL',
+  metadata: {},
+  joinedAt: '2026-01-01T00:00:00.000Z',
+  windows: [1],
+  respond: 'NEVER',
+}
 const FACT = {
   type: 'fact',
   id: 'fact_01ARZ3NDEKTSV4RRFFQ69G5FAV',
@@ -138,6 +148,17 @@ describe('the order of lines', () => {
       'the end of another one',
       [CONVERSATION, ENTRY, { ...END, id: 'conv_01ARZ3NDEKTSV4RRFFQ69G5FAA' }],
       'ends another conversation',
+    ],
+    [
+      'a turn before its place',
+      [CONVERSATION, { ...ENTRY, turn: { ...TURN, position: 2 } }],
+      'position is after its seq',
+    ],
+    ['closed windows', [CONVERSATION, ENTRY, { ...PARTICIPANT, windows: [] }], 'windows: must not be empty'],
+    [
+      'too many participants',
+      [CONVERSATION, ENTRY, ...Array.from({ length: 2001 }, () => PARTICIPANT)],
+      'line 2014 is one participant too many: a conversation may have at most 2000',
     ],
     [
       'a hash that differs',
