@@ -36,7 +36,7 @@ describe.each(backends)('an export on $name', (backend) => {
       facts: [{ subject: 'ann', predicate: 'has secret', object: WHISPER, sourceTurnId: await whisperId() }],
     })
     async function whisperId() {
-      return (await tenant.append(members, 'bob', `About ann: ${WHISPER}.`, { audience: ['dora'] })).id
+      return (await tenant.append(members, 'bob', `About @ann: ${WHISPER}.`, { audience: ['dora'] })).id
     }
     const file = await exportLines(deps, tenant.as('ann'), { scope: 'USER', userId: 'ann' })
     expect(file.join('\n')).not.toContain(WHISPER)
