@@ -12,6 +12,7 @@ import { startPeriodic } from '../job/periodic.ts'
 import { expireApprovals } from '../run/request-approvals.ts'
 import { endExpiredPresence } from '../presence.ts'
 import { endAbandonedCalls, endLostRuns } from '../run/sweep.ts'
+import { deleteOldTransfers } from '../transfer/prune.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
 /**
@@ -55,6 +56,7 @@ const TASKS: Task[] = [
   { name: 'delete expired conversations', everyMs: () => 10_000, run: deleteExpiredConversations },
   { name: 'remove summarised content by retention', everyMs: () => 10_000, run: removeSummarizedContent },
   { name: 'delete old lines of the audit log', everyMs: () => 60_000, run: pruneAuditLog },
+  { name: 'delete old exports and imports', everyMs: () => 60_000, run: deleteOldTransfers },
   { name: 'delete expired MCP sessions', everyMs: () => 60_000, run: deleteExpiredSessions },
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
 ]

@@ -44,6 +44,7 @@ const SYSTEM_FILES = [
   'store/sql/streaming-turn/read-silent-streams.ts',
   'store/sql/summary/read-compaction.ts',
   'store/sql/title/read-due-titles.ts',
+  'store/sql/transfer/transfers.ts',
   'store/sql/wake-up/due-wake-ups.ts',
   'store/vector-index.ts',
 ]

@@ -1,7 +1,8 @@
 // Statements of the table transfer.
 
-import type { Tx } from '../../db.ts'
+import type { Db, Tx } from '../../db.ts'
 import { Prisma, type Transfer } from '../../generated/client.ts'
+import { SYSTEM } from '../../scope.ts'
 
 export type TransferRow = Omit<Transfer, 'counts' | 'report' | 'progress'> & {
   counts: Record<string, number>
@@ -84,3 +85,12 @@ export async function findAbandoned(tx: Tx, tenant: string, before: Date): Promi
   })
   return found.map(({ id }) => id)
 }
+
+/**
+ * Deletes at most `limit` transfers of all tenants that did not change since the time, finished or not. Returns their
+ * number. Uses the index transfer_updated.
+ */
+export const deleteTransfersBefore = (db: Db, before: Date, limit: number): Promise<number> =>
+  db.of(SYSTEM).$executeRaw`
+    DELETE FROM transfer WHERE id IN (
+      SELECT id FROM transfer WHERE updated_at < ${before}::timestamptz ORDER BY updated_at LIMIT ${limit}::integer)`
