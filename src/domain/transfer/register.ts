@@ -114,6 +114,7 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   api_key: 'Hashes of secrets.',
   audit_head: 'The audit log of a server records what was done on this server.',
   audit_line: 'The audit log of a server records what was done on this server.',
+  mcp_session: 'Sessions of the clients of this server.',
   transfer: 'Progress of exports and imports.',
   _prisma_migrations: 'The migrations of the database.',
 }
