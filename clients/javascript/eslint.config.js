@@ -31,6 +31,7 @@ const WITHOUT_ID = {
     'AuditVerification', // the result of one call
     'AgentSettings', // a part of one participant
     'Citation', // a part of one turn version
+    'CallDefaults', // a part of TenantSettings
     'Claim', // a part of the result, the event or the wake-up that contains it
     'CompactionPolicy', // a part of its conversation
     'ErasureReceipt', // the result of one call
