@@ -23,6 +23,7 @@ import {
   createObjects,
   ENDING,
   isSuccess,
+  MANIFEST,
   post,
   startDrivenServer,
   valuesOf,
@@ -75,6 +76,9 @@ async function startQuotingProvider(): Promise<{ url: string; server: Server; re
   return { url: `http://127.0.0.1:${port}/v1`, server, requests: () => count }
 }
 
+/** Fields of a transfer that has been started. */
+const TRANSFERS = /continue(?:Export|Import)|cancelTransfer|Query\.transfer/
+
 /** The calls of a field to send. Operations that need new objects are called once, except with LONG=2. */
 function sampleOf(field: RootField): string[][] {
   const choices = choicesOf(field)
@@ -93,6 +97,16 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
     const { CreateApiKeyPayload_apiKey: key, CreateApiKeyPayload_token: token } = body.data.createApiKey
     tokens.push(token)
     return key.id
+  }
+  /** Starts the transfer that the field continues or ends, and returns its id. */
+  async function startTransfer(field: RootField): Promise<string> {
+    const [name, input] = /Import/.test(field.name)
+      ? ['startImport', { manifest: MANIFEST, fileKey: randomUUID() }]
+      : ['startExport', { scope: 'TENANT' }]
+    const type = `${name[0]!.toUpperCase()}${name.slice(1)}`
+    const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) { ... on ${type}Payload { transfer { id } } } }`
+    const { body } = await post(server, query, { input }, HEADERS)
+    return body.data[name].transfer.id
   }
   /** Waits until the erasure of a user has ended, because it also erases turns that are appended meanwhile. */
   async function untilErased(erasureId: string | undefined): Promise<void> {
@@ -126,6 +140,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
     for (const chosen of sampleOf(field)) {
       if (isEnded || ENDING.has(field.name)) ids = await create(TEXT)
       if (/(?:revoke|rotate)ApiKey/.test(field.name)) ids = { ...ids, apiKey: await createKey(ids) }
+      if (TRANSFERS.test(field.name)) ids = { ...ids, transfer: await startTransfer(field) }
       isEnded = ENDING.has(field.name)
       const variables = field.variables(chosen, valuesOf(schema, field, ids, TEXT, WRITER_TOKEN))
       const { body } = await post(server, field.query, variables, HEADERS)
@@ -137,6 +152,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
   // were not in the sample, so the calls of a field are repeated until one succeeds.
   for (const field of fields.filter(({ name, kind }) => kind !== 'subscription' && !succeeded.has(name))) {
     ids = { ...(await create(TEXT)), apiKey: await createKey(ids) }
+    if (TRANSFERS.test(field.name)) ids = { ...ids, transfer: await startTransfer(field) }
     const values = valuesOf(schema, field, ids, TEXT, WRITER_TOKEN)
     for (const chosen of choicesOf(field)) {
       const { body } = await post(server, field.query, field.variables(chosen, values), HEADERS)

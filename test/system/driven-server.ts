@@ -102,6 +102,8 @@ export type Ids = {
   run: string
   approval: string
   apiKey?: string
+  /** Set for fields of a transfer. */
+  transfer?: string
 }
 
 /** Fields that end or delete their object, so that each call needs a new object. */
@@ -132,6 +134,7 @@ const NUMBERS: Record<string, number> = {
   limit: 5,
   k: 5,
   seq: 1,
+  offset: 0,
 }
 
 /** Returns a value for each leaf: the ids of the objects, names of actors, and the text for all other texts. */
@@ -144,6 +147,9 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
     if (name === 'runId' || (name === 'id' && field.name === 'Query.run')) return ids.run
     if (name === 'factId') return ids.fact
     if (name === 'approvalId') return ids.approval
+    if (name === 'transferId') return ids.transfer
+    if (name === 'manifest') return MANIFEST
+    if (name === 'lines') return JSON.stringify({ type: 'heldUser', userId: text, since: '2026-01-01T00:00:00Z' })
     if (type === 'ID') return (field.name.endsWith('ApiKey') && name !== 'conversationIds' && ids.apiKey) || ids.turn
     if (name === 'writerToken' || name === 'claimToken') return writerToken
     if (ACTORS.has(name)) return field.name === 'Mutation.removeParticipant' && name === 'actor' ? 'bob' : 'ann'
@@ -154,6 +160,9 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
     return plainValue(schema, leaf, text)
   }
 }
+
+/** The first line of a file to import. */
+export const MANIFEST = '{"type":"manifest","format":"colloquy-transcript","version":1,"scope":"TENANT"}'
 
 /**
  * Returns the optional leaves to send in each operation of a field: first the leaves of a plain call, then for each

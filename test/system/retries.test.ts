@@ -25,6 +25,9 @@ import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-t
 import { cancelRun } from '../../src/domain/run/cancel.ts'
 import { runTurn } from '../../src/domain/run/start.ts'
 import { compact, summarize } from '../../src/domain/summary/compact.ts'
+import { continueExport } from '../../src/domain/transfer/export.ts'
+import { continueImport } from '../../src/domain/transfer/import.ts'
+import { cancelTransfer, startExport, startImport } from '../../src/domain/transfer/transfer.ts'
 import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
 import { pinTurn, unpinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
@@ -84,6 +87,12 @@ const about = { userId: 'ada' }
 
 const key = { name: 'robot', actor: 'robot', rights: ['read' as const] }
 const newKey = async ({ deps, ada }: Given) => (await createApiKey(deps, ada, key)).apiKey.id
+
+const file = {
+  manifest: '{"type":"manifest","format":"colloquy-transcript","version":1,"scope":"TENANT"}',
+  fileKey: 'file',
+}
+const HELD = '{"type":"heldUser","userId":"zoe","since":"2026-01-01T00:00:00Z"}'
 
 const ROWS: Record<string, Row> = {
   createApiKey: {
@@ -156,6 +165,41 @@ const ROWS: Record<string, Row> = {
       return (other) => pruneConversations(other, ada, { olderThanDays: 1 })
     },
     same: () => null,
+  },
+  startExport: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        startExport(deps, ada, { scope: 'TENANT' }),
+    same: ({ scope, state }) => ({ scope, state }),
+  },
+  continueExport: {
+    async prepare({ deps, ada }) {
+      const { id: transferId } = await startExport(deps, ada, { scope: 'TENANT' })
+      return (other) => continueExport(other, ada, { transferId })
+    },
+    same: ({ lines, cursor }) => ({ lines, cursor }),
+  },
+  startImport: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        startImport(deps, ada, file),
+    same: ({ id }) => id,
+  },
+  continueImport: {
+    async prepare({ deps, ada }) {
+      const { id: transferId } = await startImport(deps, ada, file)
+      return (other) => continueImport(other, ada, { transferId, offset: 0, lines: [HELD] })
+    },
+    same: ({ lines, sha256 }) => ({ lines, sha256 }),
+  },
+  cancelTransfer: {
+    async prepare({ deps, ada }) {
+      const { id: transferId } = await startExport(deps, ada, { scope: 'TENANT' })
+      return (other) => cancelTransfer(other, ada, { transferId })
+    },
+    same: ({ state }) => state,
   },
   setLegalHold: {
     prepare:
@@ -411,6 +455,10 @@ const STORED = `
       FROM summary WHERE conversation_id IN (SELECT * FROM ids) AND superseded_by IS NULL),
     'chunks', (
       SELECT jsonb_agg(c.text ORDER BY c.start) FROM chunk c JOIN stream s USING (turn_id) WHERE s.tenant = $1),
+    -- Each call of startExport starts an export.
+    'transfers', (
+      SELECT jsonb_agg(DISTINCT jsonb_build_array(direction, scope, state, lines, counts)) FROM transfer WHERE tenant = $1),
+    'held', (SELECT jsonb_agg(user_id) FROM held_user WHERE tenant = $1),
     -- Each renewal sets another time.
     'claims', (
       SELECT jsonb_agg(jsonb_build_array(slot, outcome, expires_at > now() + interval '2 minutes'))

@@ -933,10 +933,11 @@ const SERVER: Call[] = [
   { verb: 'getEmbeddingProgress', concerns: 'NONE', run: ({ deps, viewer }) => getEmbeddingProgress(deps, viewer) },
 ]
 
-/** Starts a transfer of the tenant by the viewer. */
+/** Starts a transfer by the viewer: the export of the conversation, or an import. */
 const started = async (cell: Cell, direction: 'EXPORT' | 'IMPORT'): Promise<string> => {
   const viewer = trustedAs(cell, cell.viewer.actor)
-  if (direction === 'EXPORT') return (await domain.startExport(cell.deps, viewer, { scope: 'TENANT' })).id
+  const scope = { scope: 'CONVERSATION' as const, conversationId: cell.given.id }
+  if (direction === 'EXPORT') return (await domain.startExport(cell.deps, viewer, scope)).id
   return (await domain.startImport(cell.deps, viewer, { manifest: MANIFEST, fileKey: unique() })).id
 }
 const MANIFEST = '{"type":"manifest","format":"colloquy-transcript","version":1,"scope":"TENANT"}'
@@ -964,7 +965,7 @@ const TRANSFERS: Call[] = [
     verb: 'continueImport',
     concerns: 'NONE',
     run: async (cell) => {
-      const lines = ['{"type":"heldUser","userId":"nobody","since":"2026-01-01T00:00:00Z"}']
+      const lines = [`{"type":"heldUser","userId":"held ${unique()}","since":"2026-01-01T00:00:00Z"}`]
       const transferId = await started(cell, 'IMPORT')
       return domain.continueImport(cell.deps, cell.viewer, { transferId, offset: 0, lines })
     },
