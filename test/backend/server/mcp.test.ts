@@ -281,9 +281,12 @@ describe.each(backends)('the MCP server on $name', (backend) => {
       const release = vi.spyOn(server.deps.feeds, 'release').mockClear()
       const waiting = call('wait_for_turns', { conversation: id, timeoutSeconds: 50 }).catch(() => 'ended')
       await vi.waitUntil(() => acquire.mock.settledResults.length > 0, { timeout: PATIENCE_MS })
+      const startedAt = performance.now()
       await client.close()
       expect(await waiting).toBe('ended')
       await vi.waitUntil(() => release.mock.calls.length > 0, { timeout: PATIENCE_MS })
+      // Otherwise, the wait would end with its own time limit.
+      expect(performance.now() - startedAt).toBeLessThan(45_000)
     })
   })
 
@@ -528,6 +531,22 @@ describe('the MCP server with keys', () => {
     const all = answers.join('\n')
     expect(all).toContain('open canary')
     for (const canary of [foreign, secret.id, 'The hidden canary']) expect(all).not.toContain(canary)
+  })
+})
+
+describe('an MCP server that stops', () => {
+  const server = useServer(embedded, { SHUTDOWN_SECONDS: '60' })
+
+  it('ends its streams, so that it need not wait for them', async () => {
+    const { names, send } = tenantOf(server)
+    const session = (await send(INITIALIZE)).headers.get('mcp-session-id')!
+    const headers = { ...names('ada'), accept: 'text/event-stream', 'mcp-session-id': session }
+    const stream = await fetch(`${server.url}/mcp`, { headers })
+    const startedAt = performance.now()
+    const closed = server.close()
+    for await (const _ of stream.body!);
+    await closed
+    expect(performance.now() - startedAt).toBeLessThan(45_000)
   })
 })
 
