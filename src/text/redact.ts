@@ -30,27 +30,58 @@ const byPattern = (kind: string, pattern: RegExp): Detector => {
 /** The text that replaces a finding. No built-in detector matches it, so redacting a redacted text changes nothing. */
 export const placeholder = (kind: string) => `[${kind.replace(/[^\p{L} _-]+/gu, '').toUpperCase() || 'REDACTED'}]`
 
-/**
- * Returns the text with every finding replaced. Custom detectors take precedence over the built-in ones: a finding that
- * overlaps an accepted one is dropped. Empty findings, and findings whose offsets are not integers within the text, are
- * dropped too.
- */
-export function redact(text: string, custom: readonly CustomDetector[] = []): Redacted {
-  const customDetectors = custom.map((each) => (typeof each === 'function' ? each : byPattern(each.kind, each.pattern)))
+/** Whether the offsets of a finding are integers within a text of this length, and it is not empty. */
+const isValid = ({ start, end }: Finding, length: number) =>
+  Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= length
+
+/** Runs the detectors; a finding that overlaps an earlier one, or one of an earlier detector, is dropped. Ascending. */
+function findAll(text: string, detectors: readonly Detector[]): Finding[] {
   const found: Finding[] = []
-  for (const detect of [...customDetectors, ...BUILT_IN]) {
+  for (const detect of detectors) {
     const accepted: Finding[] = []
     let next = 0
     for (const find of [...detect(text)].sort((a, b) => a.start - b.start || b.end - a.end)) {
-      const { start, end } = find
-      if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start >= end || end > text.length) continue
+      if (!isValid(find, text.length)) continue
+      const { kind, start, end } = find
       while (next < found.length && found[next]!.end <= start) next++
       const overlaps = (found[next]?.start ?? Infinity) < end || (accepted.at(-1)?.end ?? 0) > start
-      if (!overlaps) accepted.push({ kind: find.kind, start, end })
+      if (!overlaps) accepted.push({ kind, start, end })
     }
     if (accepted.length > 0) found.push(...accepted)
     found.sort((a, b) => a.start - b.start)
   }
+  return found
+}
+
+/** Returns the parts of ascending findings that are outside of other ascending findings and have a letter or digit. */
+function outside(text: string, findings: readonly Finding[], others: readonly Finding[]): Finding[] {
+  let first = 0
+  return findings.flatMap(({ kind, start, end }) => {
+    while (first < others.length && others[first]!.end <= start) first++
+    const parts: Finding[] = []
+    let from = start
+    for (let next = first; next < others.length && others[next]!.start < end; next++) {
+      parts.push({ kind, start: from, end: others[next]!.start })
+      from = others[next]!.end
+    }
+    parts.push({ kind, start: from, end })
+    return parts.filter((part) => /[\p{L}\p{N}]/u.test(text.slice(part.start, Math.max(part.start, part.end))))
+  })
+}
+
+/**
+ * Returns the text with every finding replaced. Custom detectors take precedence over the built-in ones: of a built-in
+ * finding that overlaps custom ones, such as a private key that contains the digits of a badge, the parts outside of
+ * them are replaced. Any other finding that overlaps an accepted one is dropped. Empty findings, and findings whose
+ * offsets are not integers within the text, are dropped too.
+ */
+export function redact(text: string, custom: readonly CustomDetector[] = []): Redacted {
+  const customFound = findAll(
+    text,
+    custom.map((each) => (typeof each === 'function' ? each : byPattern(each.kind, each.pattern))),
+  )
+  const found = [...customFound, ...outside(text, findAll(text, BUILT_IN), customFound)]
+  found.sort((a, b) => a.start - b.start)
   let copiedTo = 0
   let redacted = ''
   for (const { kind, start, end } of found) {

@@ -134,7 +134,7 @@ const KEYS = new RegExp(
   'gu',
 )
 const PRIVATE_KEY =
-  /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,-]{0,8000}(?:-----END [A-Z0-9 ]{1,40}-----)?/g
+  /-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY-----(?:(?!-----(?:BEGIN|END))[A-Za-z0-9+/=\s\\:,-]){0,8000}(?:-----END [A-Z0-9 ]{1,40}-----)?/g
 /** The password of `user:password@` in a URL. */
 const URL_PASSWORD = /:\/\/[^\s:/@]{0,64}:([^\s:/@[][^\s:/@]{2,127})@/dg
 /** A word such as "password", followed by a possible value, which `credentials` checks. */

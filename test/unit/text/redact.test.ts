@@ -59,6 +59,18 @@ describe('checksums', () => {
   })
 })
 
+describe('private keys', () => {
+  const key = '-----BEGIN PRIVATE KEY-----\nMIIEow+abc/12=\n-----END PRIVATE KEY-----'
+  const cut = '-----BEGIN PRIVATE KEY-----\nMIIEow+abc/12='
+  it.each([
+    [`${key}\nand ${key}`, '[SECRET]\nand [SECRET]'],
+    [`${cut}\n${key}!`, '[SECRET][SECRET]!'],
+    [`${key} B-1234 ${key}`, '[SECRET] [BADGE] [SECRET]'],
+  ])('are removed one by one: %j', (text, expected) => {
+    expect(redact(text, [{ kind: 'badge', pattern: /B-\d{4}/ }]).text).toBe(expected)
+  })
+})
+
 describe('custom detectors', () => {
   it('are patterns with a kind, or functions, and run before the built-in ones', () => {
     const text = 'Employee E-12345 (ada@example.org) of Initech'
@@ -68,6 +80,14 @@ describe('custom detectors', () => {
       { kind: 'address', pattern: /\([^)]{1,50}\)/y },
     ])
     expect(found.text).toBe('Employee [STAFF ID] [ADDRESS] of [COMPANY]')
+  })
+
+  it('leave no part of a built-in value that contains or overlaps theirs', () => {
+    const digits = { kind: 'badge', pattern: /\d{4}/ }
+    const key = `-----BEGIN PRIVATE KEY-----\nMIIEowIB1234AAKC\n-----END PRIVATE KEY-----`
+    expect(redact(`${key}.`, [digits]).text).toBe('[SECRET][BADGE][SECRET].')
+    const last = { kind: 'name', pattern: /example\.org is/ }
+    expect(redact('ada@example.org is', [last]).text).toBe('[EMAIL][NAME]')
   })
 
   it('may return invalid matches, which are ignored', () => {

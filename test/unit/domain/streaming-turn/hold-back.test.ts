@@ -77,6 +77,11 @@ describe('release', () => {
     )
   })
 
+  it('publishes two private keys and what is between them as if they had arrived at once', () => {
+    const text = `${VALUES.at(-2)!} B-1234 ${VALUES.at(-2)!}`
+    expect(stream(divided(text, [1]), [badge]).join('')).toBe('[SECRET] [BADGE] [SECRET]')
+  })
+
   it('holds back at most MAX_HELD units and the newest piece, and at the end at most half of a surrogate pair', () => {
     const characters = fc.array(
       fc.constantFrom('1', ' ', '-', '@', '.', 'a', ':', '😀', '\ud83d', '0 ', 'ada@ex.org '),
