@@ -87,15 +87,8 @@ const RecallHit = builder
       }),
       score: t.exposeFloat('score', {
         description:
-          'Weighted sum of the ranking signals. Hits without a `rerankScore` are sorted by it, highest first. '
-          + 'Comparable only within one recall; see `relevance`.',
-      }),
-      rerankScore: t.exposeFloat('rerankScore', {
-        nullable: true,
-        description:
-          'Score of the reranker, on the scale of its model. Hits with one are sorted by it, highest first, and '
-          + 'come before the others. Null if the reranker has not scored the memory; always null if none is '
-          + 'configured.',
+          'Weighted sum of the ranking signals. Hits are sorted by it, highest first. Comparable only '
+          + 'within one recall; see `relevance`.',
       }),
       similarity: t.exposeFloat('similarity', {
         nullable: true,
@@ -108,8 +101,8 @@ const RecallHit = builder
         nullable: true,
         description:
           'Word match relative to the best match of the same kind, 0 to 1. The words of neighbouring turns '
-          + "count less than the turn's own. The best match has 1 only if it contains all words of the query. "
-          + 'Null if no word matches.',
+          + "count less than the turn's own. The best fact or summary has 1 only if it contains all words of "
+          + 'the query. Null if no word matches.',
       }),
       neighbours: t.field({
         type: ['Turn'],
@@ -133,11 +126,6 @@ const RecallPlan = builder
       }),
       candidates: t.exposeInt('candidates', {
         description: 'Number of memories that were ranked. The hits are the best of them.',
-      }),
-      reranked: t.exposeInt('reranked', {
-        description:
-          'Number of the candidates that the reranker scored. 0 if none is configured, if it has failed, or if '
-          + 'earlier pages contain all that it would score.',
       }),
     }),
   })

@@ -28,11 +28,9 @@ export const contextOptions = {
   strategy: z.enum(STRATEGIES).nullish(),
 }
 
-type Searching = { query?: unknown; semanticRecall?: unknown; includeFacts?: unknown }
-
-/** Arguments of `refine`: a query is used only to recall turns and facts. */
+/** Arguments of `refine`: a query is used only by a recall. */
 export const NEEDS_RECALL = [
-  ({ query, semanticRecall, includeFacts }: Searching): boolean =>
-    query == null || semanticRecall != null || includeFacts === true,
-  { path: ['query'], message: 'requires semanticRecall or includeFacts, which search for this query' },
+  ({ query, semanticRecall }: { query?: unknown; semanticRecall?: unknown }): boolean =>
+    query == null || semanticRecall != null,
+  { path: ['query'], message: 'requires semanticRecall, which searches for this query' },
 ] satisfies Parameters<z.ZodObject['refine']>

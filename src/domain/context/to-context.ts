@@ -2,12 +2,8 @@
 
 import { NOTHING, plus, tokensOf, type Size } from './budget.ts'
 import { sizesOf, type MeasuredMessage } from './measure.ts'
-import { REPEATED } from './duplicates.ts'
-import { ALREADY_INCLUDED, contentOf, type Context, type ContextItem, type Message } from './message.ts'
-import { SHORTENED } from './quote.ts'
-
-/** The reasons of sources that are left out because the context contains their content. */
-const CONTAINED: ReadonlySet<string> = new Set([ALREADY_INCLUDED, ...Object.values(REPEATED)])
+import { contentOf, type Context, type ContextItem, type Message } from './message.ts'
+import { ALREADY_INCLUDED } from './recalled.ts'
 
 /** Whether Anthropic's rendering inserts a user message before the messages. */
 export const needsOpening = (messages: readonly Message[]) =>
@@ -39,8 +35,7 @@ export function toContext(
     messages,
     tokenBudget,
     tokenCount: total(measured),
-    truncated:
-      omitted.some(({ reason }) => !CONTAINED.has(reason)) || measured.some(({ reason }) => reason === SHORTENED),
+    truncated: omitted.some(({ reason }) => reason !== ALREADY_INCLUDED),
     items: [
       ...messages.map(({ kind, sourceIds, tokenCount, reason }) => ({
         kind,

@@ -9,7 +9,7 @@ import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
 import { inverseDocumentFrequencies, normOf, termScore, type Statistics } from './bm25.ts'
 import { rankStandalone } from './standalone.ts'
-import { Cue, cuesOf } from '../indexing/cues.ts'
+import { cuesOf } from '../indexing/cues.ts'
 import { best, type SearchRequest } from './search.ts'
 import { saltOf, salted } from '../../text/term-hash.ts'
 import type { FactCandidate } from './memory.ts'
@@ -56,7 +56,7 @@ function scoresOfMatching(statistics: Statistics, { ids, counts, lengths, eligib
 /**
  * Returns facts, best first. Scope OWNER contains the facts of the owner's conversations and the facts about the owner.
  * `conversationId` is the conversation to search for scope CONVERSATION. For scope OWNER, it is any conversation of the
- * owner; null means that the viewer is the owner. `users`: users whose facts scope CONVERSATION contains, too.
+ * owner; null means that the viewer is the owner.
  *
  * The filter's times apply to the time at which a fact was observed; its actors, roles and metadata apply to the fact's
  * source turn.
@@ -64,7 +64,7 @@ function scoresOfMatching(statistics: Statistics, { ids, counts, lengths, eligib
 export async function recallFacts(
   deps: RecallDeps,
   viewer: Viewer,
-  { scope, conversationId, users = [] }: { scope: Scope; conversationId: string | null; users?: readonly string[] },
+  { scope, conversationId }: { scope: Scope; conversationId: string | null },
   query: string,
   { terms, vector, filter, limit }: SearchRequest,
 ): Promise<Ranked<FactCandidate>[]> {
@@ -76,7 +76,6 @@ export async function recallFacts(
   } = await findFacts(deps.pool, viewer, {
     scope,
     conversationId,
-    users,
     terms: new Map([...terms].map(([hash, number]) => [hash ^ salt, number])),
     vector,
     nearest: limit,
@@ -119,8 +118,7 @@ export async function recallFacts(
           fact,
           named: names.some((each) => question.names.has(each)),
           at: fact.observedAt.getTime(),
-          // A fact tells about its subject what a turn in the first person tells about its actor.
-          cues: cuesOf(sentenceOf(fact), new Set(names)) | Cue.STATES_SELF,
+          cues: cuesOf(sentenceOf(fact), new Set(names)),
         },
       ]
     }),

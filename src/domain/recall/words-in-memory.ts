@@ -6,10 +6,10 @@ import { createYield } from '../../yield.ts'
 import type { View } from '../view.ts'
 import { inverseDocumentFrequencies, normOf, REACH, termScore, type Statistics } from './bm25.ts'
 import { SESSION_REACH } from './candidate.ts'
-import { hashesOf, termsToSearch } from './query-terms.ts'
+import { termsToSearch } from './query-terms.ts'
 import { best, withoutQueryTurn, type SearchRequest, type TurnPlace, type WordSearch } from './search.ts'
 import { MatchCollector, type Sequence } from './sequence.ts'
-import { postingsOf, type TermPostings } from './postings.ts'
+import { postingsRange } from './postings.ts'
 import { versionAt, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
 
 /** Number of sequences after which `around` checks whether to yield to the event loop. */
@@ -39,18 +39,15 @@ const isOfQueryTurn = ({ conversationId, versions }: TurnIndex, version: number,
   && versions.positions[version] === queryTurn.position
   && conversationId === queryTurn.conversationId
 
-/** The postings of a term in each part. */
-type PartPostings = readonly TermPostings[]
-
 /** Returns the number of visible turns that contain each term, and whether the query's turn contains any of them. */
-function countTurns(parts: readonly Part[], terms: readonly PartPostings[], queryTurn: TurnPlace | null) {
+function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn: TurnPlace | null) {
   let hasQueryTurn = false
-  const frequencies = terms.map((postings) => {
+  const frequencies = hashes.map((hash) => {
     let frequency = 0
-    for (const [part, { index, visible }] of parts.entries()) {
-      const { versions } = postings[part]!
-      for (let posting = 0; posting < versions.length; posting++) {
-        const version = versions[posting]!
+    for (const { index, visible } of parts) {
+      const [from, to] = postingsRange(index.postings, hash)
+      for (let posting = from; posting < to; posting++) {
+        const version = index.postings.versions[posting]!
         if (visible.places[version]! < 0) continue
         if (isOfQueryTurn(index, version, queryTurn)) hasQueryTurn = true
         else frequency += 1
@@ -62,24 +59,19 @@ function countTurns(parts: readonly Part[], terms: readonly PartPostings[], quer
 }
 
 /** Collects the turns that contain the terms. @param capacity maximum number of such turns */
-function collect(
-  parts: readonly Part[],
-  terms: readonly PartPostings[],
-  capacity: number,
-  queryTurn: TurnPlace | null,
-) {
+function collect(parts: readonly Part[], hashes: readonly number[], capacity: number, queryTurn: TurnPlace | null) {
   const last = parts.at(-1)
   const matches: Matches = {
     numbers: new Int32Array(last ? last.offset + last.index.rows.length : 0),
     parts: [],
     versions: [],
-    counts: new Uint16Array(capacity * terms.length),
+    counts: new Uint16Array(capacity * hashes.length),
   }
-  for (const [term, postings] of terms.entries()) {
+  for (const [term, hash] of hashes.entries()) {
     for (const [part, { index, visible, offset }] of parts.entries()) {
-      const { versions, counts } = postings[part]!
-      for (let posting = 0; posting < versions.length; posting++) {
-        const version = versions[posting]!
+      const [from, to] = postingsRange(index.postings, hash)
+      for (let posting = from; posting < to; posting++) {
+        const version = index.postings.versions[posting]!
         if (visible.places[version]! < 0 || isOfQueryTurn(index, version, queryTurn)) continue
         let number = matches.numbers[offset + version]!
         if (number === 0) {
@@ -87,7 +79,7 @@ function collect(
           matches.parts.push(part)
           matches.numbers[offset + version] = number
         }
-        matches.counts[(number - 1) * terms.length + term] = counts[posting]!
+        matches.counts[(number - 1) * hashes.length + term] = index.postings.counts[posting]!
       }
     }
   }
@@ -176,14 +168,14 @@ export function searchInMemory(
     offset += index.rows.length
     texts += visible.versions.length
   }
-  const postings = hashesOf(terms).map((hashes) => parts.map(({ index }) => postingsOf(index.postings, hashes)))
-  const { frequencies, hasQueryTurn } = countTurns(parts, postings, queryTurn)
+  const hashes = [...terms.keys()]
+  const { frequencies, hasQueryTurn } = countTurns(parts, hashes, queryTurn)
   if (hasQueryTurn) texts -= 1
   const searched = termsToSearch(frequencies, texts)
   const documentFrequencies = searched.map((index) => frequencies[index]!)
   const matches = collect(
     parts,
-    searched.map((index) => postings[index]!),
+    searched.map((index) => hashes[index]!),
     documentFrequencies.reduce((sum, frequency) => sum + frequency, 0),
     queryTurn,
   )

@@ -67,8 +67,6 @@ export const EXPORTED: Readonly<
       content_hash: 'Computed on import.',
       terms: 'Computed on import.',
       embedded_by: 'Set when the fact is embedded again.',
-      asserted_at: 'Computed on import from the newest source.',
-      reconciled_at: 'Set when the fact is compared with the other facts of the server.',
     },
   },
   fact_source: {
@@ -98,7 +96,6 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   tool_result: 'Written on import from the parts of the turns.',
   conversation_progress: 'The conversation line contains `extractedThrough`. Turns are counted again.',
   user_progress: 'Turns are counted again.',
-  profile_progress: 'Profiles are refreshed after the next change of their facts.',
   turn_vector: 'Turns are embedded again, by the embedder of the server.',
   fact_vector: 'Facts are embedded again.',
   embedder: 'Names of the embedders of the server.',

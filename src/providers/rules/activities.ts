@@ -4,7 +4,7 @@
 import { DESK_WORK } from './past-events.ts'
 import { RELATIVES } from './lists.ts'
 import { properName, thing } from './objects.ts'
-import { AM, amRule, beRule, HAVE, haveRule, I, rule, selfRule, statement, type Rule, type Statement } from './rule.ts'
+import { AM, HAVE, I, rule, statement, type Rule, type Statement } from './rule.ts'
 
 /** Activities that take weeks, as in "I'm … a garden". */
 const PROJECTS =
@@ -24,13 +24,10 @@ const COURSES = 'taking (?:up |an? )?(?:[\\p{L}-]+ ){0,4}?(?:class|classes|cours
 /** Beginnings of a project's object. They exclude things that need context, such as "this one". */
 const OWN = '(?:an?|my|our|some|more|new|\\p{L}+ing|(?!(?:as|is|was|this|his|its|us|always)\\b)\\p{L}+s)\\b'
 
-/** Errands and occupations of the day. */
-const ERRAND = /\b(?:errands?|chores|lunch|brunch|dinner|breakfast|to work|to school|exploring options)\b/i
-
 /** Verbs of lasting intentions. Verbs of immediate actions are excluded. */
 const INTENTIONS =
   'continue|keep (?:\\p{L}+ing)|start|open|study|apply|adopt|move|learn|write|build|create|launch|'
-  + 'volunteer|teach|train|travel|visit|organi[sz]e|host|join|run (?:an?|my|for)|show|renovate|'
+  + 'volunteer|teach|train|travel|visit|organi[sz]e|host|join|run|show|renovate|'
   + 'make(?! (?:sure|it|the|an? (?:plan|list|difference|change|decision))\\b)|retire|quit|buy|sell|publish|'
   + 'go (?:on|to)|become|work (?:on|towards?|with)'
 
@@ -57,7 +54,7 @@ const INCOMPLETE = new RegExp(
 /** Reads an activity with its verb; null if it is incomplete, needs context, or is everyday desk work. */
 const action = (text: string, name: string): string | null => {
   const what = thing(text, name)
-  return what === null || ERRAND.test(what) || INCOMPLETE.test(what) || DESK_WORK.test(what) ? null : what
+  return what === null || INCOMPLETE.test(what) || DESK_WORK.test(what) ? null : what
 }
 
 /** Returns the statement, with the verb in the predicate, so that "used to play" contradicts "plays". */
@@ -68,67 +65,65 @@ function usedTo(what: string | null): Statement {
 
 export const ACTIVITIES: Rule[] = [
   // Current activities
-  beRule(`(?:${AM}|${HAVE} been )((?:${PROJECTS}) (?:(?:at|for|with|in) .+|(?:${OWN}).*))$`, ([, what], { name }) =>
+  rule(`(?:${AM}|${HAVE} been )((?:${PROJECTS}) (?:(?:at|for|with|in) .+|(?:${OWN}).*))$`, ([, what], { name }) =>
     statement('is', action(what!, name), 0.75),
   ),
-  beRule(`(?:${AM}|${HAVE} been )((?:${COURSES}|${SPORTS})\\b.*)$`, ([, what], { name }) =>
+  rule(`(?:${AM}|${HAVE} been )((?:${COURSES}|${SPORTS})\\b.*)$`, ([, what], { name }) =>
     statement('is', action(what!, name), 0.8),
   ),
-  beRule(
+  rule(
     `(?:${HAVE} been|${AM})(?: really| also| just)? ?(busy (?:with (?:my )?)?(?:\\p{L}+ing)\\b.*)$`,
     ([, what], { name }) =>
       /(?:doing|getting|trying|thinking|being|having)/i.test(what!)
         ? null
         : statement('has been', action(what!, name), 0.7),
   ),
-  haveRule(`${HAVE} (?:also |really |mostly )?been ((?:${PASTIMES})\\b.*)$`, ([, what], { name }) =>
+  rule(`${HAVE} (?:also |really |mostly )?been ((?:${PASTIMES})\\b.*)$`, ([, what], { name }) =>
     statement('has been', action(what!, name), 0.75),
   ),
-  selfRule(
+  rule(
     "(?:i'm|i am) (?!going|talking|thinking|saying|asking|calling|looking|getting)(\\p{L}+ing .+ "
       + '(?:each|every) (?:day|morning|evening|night|week|month|year|weekend))$',
     ([, what], { name }) => statement('has the habit', action(what!, name), 0.75),
   ),
-  selfRule(`(?:i|we) ${USUALLY} ((?:${PRACTICES})\\b.*)$`, ([, what], { name }) =>
+  rule(`(?:i|we) ${USUALLY} ((?:${PRACTICES})\\b.*)$`, ([, what], { name }) =>
     statement('has the habit', action(what!, name), 0.75),
   ),
   // Intentions
-  amRule(`${AM}planning (?:on |for )?((?!a few|ahead)(?:${OWN}).+)$`, ([, what], { name }) =>
+  rule(`${AM}planning (?:on |for )?((?!a few|ahead)(?:${OWN}).+)$`, ([, what], { name }) =>
     statement('is planning', action(what!, name), 0.7),
   ),
-  amRule(`${AM}planning to ((?:${INTENTIONS})\\b.+)$`, ([, what], { name }) =>
+  rule(`${AM}planning to ((?:${INTENTIONS})\\b.+)$`, ([, what], { name }) =>
     statement('is planning to', action(what!, name), 0.7),
   ),
-  amRule(`${AM}going to ((?:${INTENTIONS})\\b.+)$`, ([, what], { name }) =>
+  rule(`${AM}going to ((?:${INTENTIONS})\\b.+)$`, ([, what], { name }) =>
     statement('is going to', action(what!, name), 0.65),
   ),
   rule(
     "(?:it's|it is|it has) (?:always )?been (?:a|my) (?:\\p{L}+ )?dream (?:of mine )?to (.+)$",
     ([, what], { name }) => statement('dreams to', action(what!, name), 0.8),
   ),
-  amRule(
+  rule(
     `${AM}ready to ((?:be an?|become|adopt|retire|settle|have (?:kids|children|a)|buy|start (?:a|my) (?:family|`
       + 'new|own))\\b.*)$',
     ([, what], { name }) => statement('is ready to', action(what!, name), 0.75),
   ),
-  selfRule(`(?:${I}look|${AM}looking) forward to ((?:an?|my|our) .+|(?:\\p{L}+ing) .+)$`, ([, what], { name }) =>
+  rule(`(?:${I}look|${AM}looking) forward to ((?:an?|my|our) .+|(?:\\p{L}+ing) .+)$`, ([, what], { name }) =>
     /^(?:hear|see|chat|talk|meet|catch)|\b(?:weekend|break|chat|call|day|hearing)$/i.test(what!)
       ? null
       : statement('looks forward to', action(what!, name), 0.7),
   ),
   // The past
-  selfRule(
-    '(?:i|we) used to (?!live|work|think|hate|say|feel|it|be (?:so|really|very)\\b)(.+)$',
-    ([, what], { name }) => usedTo(action(what!, name)),
+  rule('(?:i|we) used to (?!live|work|think|hate|say|feel|it|be (?:so|really|very)\\b)(.+)$', ([, what], { name }) =>
+    usedTo(action(what!, name)),
   ),
-  selfRule(
+  rule(
     '(?:i|we) (?:always |really |also |just )*(loved|enjoyed|liked|played|collected|had|did|made|drew|wrote)'
-      + '(?! it) (.+?) (?:as an? (?:kid|child|teen\\w*|little \\w+|student)|when (?:i|we) (?:was|were) '
-      + '(?:an? )?(?:kids?|'
+      + '(?! it) (.+?) (?:as an? (?:kid|child|teen\\w*|little \\w+|student)|when (?:i|we) (?:was|were) (?:an? )?(?:kids?|'
       + 'child|children|young|little|younger|small|in \\p{L}+ school|\\w+ years old)|growing up)$',
     ([, verb, what], { name }) => statement(`as a child ${verb!.toLowerCase()}`, thing(what!, name), 0.8),
   ),
-  selfRule(
+  rule(
     '(?:i|we) (?:really |absolutely |just )*(loved|enjoyed) ((?:reading |watching |visiting |playing )?.+)$',
     ([, verb, what], { name }) => {
       const isNamed = properName(what!.replace(/^\p{Ll}+ing /u, '')) !== null
@@ -136,26 +131,26 @@ export const ACTIVITIES: Rule[] = [
       return isNamed && !isNone ? statement(verb!.toLowerCase(), thing(what!, name), 0.75) : null
     },
   ),
-  selfRule(
-    `(?:${HAVE}|i|we) always (loved|enjoyed|had|felt|wanted(?: to)?|admired|been (?:passionate about|interested in|`
+  rule(
+    `(?:${HAVE}|i|we) always (loved|enjoyed|had|felt|wanted to|admired|been (?:passionate about|interested in|`
       + 'fascinated by|into|drawn to|a fan of))(?! (?:to know|it|this|that)\\b) (.+)$',
     ([, verb, what], { name }) =>
       statement(`has always ${verb!.toLowerCase()}`, thing(what!.replace(/^(?:such )?/, ''), name), 0.85),
   ),
   // Belongings
-  selfRule(
+  rule(
     `(?:${I}have|${HAVE} got|${HAVE}) ((?:an?|lots of|a lot of|some|many|two|three) `
       + `(?:(?!(?:of|about|for|with|in|on|to|at|and|the|an?)\\b)[\\p{L}'-]+ ){0,3}?(?:${BELONGINGS})`
       + `(?=$|,|-| (?:of|from|with|about|in|by|near|for)\\b).*)$`,
     ([, what], { name }) => statement('has', thing(what!, name), 0.8),
   ),
-  amRule(`${AM}(?:lucky|blessed|fortunate) to have ((?:an?|my|two|three|four) .+)$`, ([, what], { name }) =>
+  rule(`${AM}(?:lucky|blessed|fortunate) to have ((?:an?|my|two|three|four) .+)$`, ([, what], { name }) =>
     statement('is lucky to have', thing(what!, name), 0.8),
   ),
-  beRule(`(?:${AM}|${HAVE} been )volunteering as (an? .+)$`, ([, what], { name }) =>
+  rule(`(?:${AM}|${HAVE} been )volunteering as (an? .+)$`, ([, what], { name }) =>
     statement('volunteers as', thing(what!, name), 0.8),
   ),
-  selfRule('(?:i|we) had to (?:take an? (?:\\p{L}+ )?break from|give up|quit) (.+)$', ([, what], { name }) =>
+  rule('(?:i|we) had to (?:take an? (?:\\p{L}+ )?break from|give up|quit) (.+)$', ([, what], { name }) =>
     statement('had to stop', thing(what!, name), 0.7),
   ),
 ]
@@ -165,11 +160,4 @@ export const NAMED_RELATIVE = new RegExp(
   String.raw`(?<!\b(?:[Ii]n|[Aa]t|[Tt]o|[Ff]rom|[Nn]ear|[Oo]n)\s)(?<=[\p{Ll}\d][-–—,]?\s)(\p{Lu}\p{L}+), my `
     + String.raw`(?:\p{Ll}+ )?(${RELATIVES})(?=$|[,.])`,
   'gu',
-)
-
-/** Decisions about the same day. */
-export const SAME_DAY = new RegExp(
-  String.raw`^(?:go (?:to|for|out|home|back|ahead|with)|stay|leave|wait|get up|pick up|put|`
-    + String.raw`just)\b.*|\bin the (?:morning|evening|afternoon)$`,
-  'i',
 )

@@ -11,8 +11,7 @@ import { MONTHS, numberOf, readTime } from './times.ts'
 /** Explicit plans. */
 const PLANS = new RegExp(
   "^(?:i'm|i am|we're|we are)(?: also| both| all| now| finally)* (?:planning (?:to|on)|going to|about to) "
-    + '((?:go|visit|travel|move|start|fly|run|attend|meet|have(?! to\\b)|host|take|celebrate|see|buy|adopt|'
-    + 'begin|leave|launch|'
+    + '((?:go|visit|travel|move|start|fly|run|attend|meet|have|host|take|celebrate|see|buy|adopt|begin|leave|launch|'
     + 'perform|compete|volunteer|join|open|release|present|hike|camp|go on|visiting|travel(?:l)?ing|moving|starting|'
     + 'flying|running|attending|hosting|taking|going)\\b.*)$',
   'i',
@@ -27,9 +26,7 @@ const COMING = new RegExp(
 )
 /** Appointments and other events, which are plans only with a future date. */
 const HAVE_COMING = new RegExp(
-  String.raw`^(?:i|we) (?:also |actually |still )*have ((?:an? |my |two |three )?(?:[\p{L}-]+ `
-    + String.raw`){0,3}(?:finals|exams|midterms?|tests?|quiz|practice|tournament|recital|rehearsal|game|`
-    + String.raw`match|checkup|shift|dentist|interview|exam|appointment|meeting|wedding|flight|trip|`
+  String.raw`^(?:i|we) have (an? (?:[\p{L}-]+ ){0,3}(?:interview|exam|appointment|meeting|wedding|flight|trip|`
     + String.raw`concert|surgery|show|race|deadline|presentation|competition|party|conference|gig|audition)\b.*)$`,
   'iu',
 )

@@ -12,19 +12,14 @@ import {
 import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
-import { EXPERIENCES } from './experiences.ts'
-import { HABITS } from './habits.ts'
 import { properName, thing } from './objects.ts'
-import { RULES } from './patterns.ts'
-import { OF_RELATIVE, POSSESSIONS, presupposed, RELATIVE_NAMED } from './possessions.ts'
-import { applicable, type Rule, type Statement } from './rule.ts'
-import { SELF_RULES } from './selves.ts'
+import { OF_RELATIVE, RELATIVE_NAMED, RULES } from './patterns.ts'
+import type { Rule, Statement } from './rule.ts'
 import { VALUES } from './values.ts'
-import { TENTATIVE_RULES, WISHES } from './wishes.ts'
 import { createYield } from '../../yield.ts'
 
 /** Name of the extractor with its version. Increase the version with any change that affects the extracted facts. */
-const NAME = 'rules-3'
+const NAME = 'rules-2'
 
 /** Factor for the confidence of a statement about another person. */
 const OTHER_SUBJECT = 0.7
@@ -109,8 +104,7 @@ export function createRulesExtractor(): FactExtractor {
 /** Yields the facts of each clause of a turn. A tool's turn has none, because its text is data and not an assertion. */
 function* factsOf(turn: ExtractorTurn, names: readonly string[]): Generator<ExtractedFact[], void> {
   if (turn.kind === 'TOOL') return
-  const firstNames = names.map((name) => name.split(' ')[0]!)
-  for (const clause of clausesOf(turn.text, turn.kind === 'HUMAN', firstNames)) {
+  for (const clause of clausesOf(turn.text, turn.kind === 'HUMAN')) {
     yield clause === null ? [] : factsOfClause(clause, turn, names)
   }
 }
@@ -118,7 +112,7 @@ function* factsOf(turn: ExtractorTurn, names: readonly string[]): Generator<Extr
 function factsOfClause(clause: Clause, turn: ExtractorTurn, names: readonly string[]): ExtractedFact[] {
   const speaker = turn.displayName.trim() || turn.actor
   const facts: ExtractedFact[] = []
-  const { subject, text } = inFirstPerson(withoutAddressee(clause.text, names), speaker, names)
+  const { subject, text } = inFirstPerson(clause.text, speaker, names)
   const certainty = subject === speaker ? 1 : OTHER_SUBJECT
   let statements = statementsOf({ ...clause, text }, subject, turn.at)
   const relative = statements.length === 0 && subject === speaker ? ofRelative(text, speaker) : null
@@ -136,11 +130,7 @@ function factsOfClause(clause: Clause, turn: ExtractorTurn, names: readonly stri
       })),
     )
   }
-  if (subject === speaker) {
-    const named = relatives(clause.text, names)
-    statements = [...statements, ...named]
-    if (statements.length === 0 && facts.length === 0) statements = presupposed(text)
-  }
+  if (subject === speaker) statements = [...statements, ...relatives(clause.text, names)]
   if (statements.length === 0 && clause.isToRemember) statements = toRemember(clause.text, speaker)
   for (const { predicate, object, confidence } of statements) {
     if (object === null) continue
@@ -153,26 +143,6 @@ function factsOfClause(clause: Clause, turn: ExtractorTurn, names: readonly stri
     })
   }
   return facts
-}
-
-/** Words before a name at the end of a clause that is not an addressee: "I live with Bob". */
-const NAMING = new RegExp(
-  String.raw`['’](?:s|m|re)$|(?:^|\s)(?:with|and|to|for|of|from|in|by|about|at|on|than|like|`
-    + String.raw`love|loves|met|meet|named|called|name|is|am|are|my|dear|miss|know|saw|see|call|told|`
-    + String.raw`tell|asked|ask|friend|brother|sister|cousin|neighbou?r|colleague|boss|wife|husband|dog|`
-    + String.raw`cat|mr|mrs|ms|dr)$`,
-  'i',
-)
-
-/** Removes the name of a participant who is addressed at the end of a clause: "I study law, Bob". */
-function withoutAddressee(text: string, names: readonly string[]): string {
-  for (const name of names) {
-    const called = [name, name.split(' ')[0]!].find((each) => text.endsWith(` ${each}`))
-    if (called === undefined) continue
-    const before = text.slice(0, -called.length - 1)
-    if (before.endsWith(',') || (before.includes(' ') && !NAMING.test(before))) return before.replace(/,$/, '')
-  }
-  return text
 }
 
 /**
@@ -194,40 +164,27 @@ function inFirstPerson(text: string, speaker: string, names: readonly string[]):
 
 /** Rewrites "My kids love the sea" in the first person, with the kids as subject. Null for other clauses. */
 function ofRelative(text: string, speaker: string): { subject: string; text: string } | null {
-  const [, relative, adverbs = '', verb, more] = OF_RELATIVE.exec(text) ?? []
+  const [, relative, verb, more] = OF_RELATIVE.exec(text) ?? []
   // In "my dad loves my sister", the second "my" still refers to the speaker.
   if (!relative || !verb || /\b(?:my|our|me|us)\b/i.test(more!)) return null
   const lower = verb.toLowerCase()
-  const first = Object.hasOwn(FIRST_PERSON, lower) ? FIRST_PERSON[lower]! : baseForm(lower)
+  const first = Object.hasOwn(FIRST_PERSON, lower) ? FIRST_PERSON[lower]! : lower
   const isBeing = first === 'am' || first === 'are'
-  return {
-    subject: `${speaker}'s ${relative.toLowerCase()}`,
-    text: isBeing ? `I'm${more}` : `I ${adverbs}${first}${more}`,
-  }
+  return { subject: `${speaker}'s ${relative.toLowerCase()}`, text: isBeing ? `I'm${more}` : `I ${first}${more}` }
 }
 
-/** Returns the base form of a verb in the third person singular. */
-const baseForm = (verb: string) =>
-  verb
-    .replace(/ies$/, 'y')
-    .replace(/(?<=ch|sh|o)es$/, '')
-    .replace(/(?<!s)s$/, '')
-
-/** Applies the rules to a clause in order: patterns.ts, then events.ts, then the others; to a wish, only wishes.ts. */
+/** Applies the rules to a clause in order: patterns.ts, then events.ts, then activities.ts and values.ts. */
 function statementsOf(clause: Clause, name: string, at: Date): Statement[] {
-  if (clause.isTentative) return firstOf(TENTATIVE_RULES, clause, name)
   const plain = firstOf(RULES, clause, name)
   if (plain.length > 0) return plain
-  const event = OF_SPEAKER.test(clause.text) ? eventOf(clause.text, name, at) : null
+  const event = eventOf(clause.text, name, at)
   return event && event.object !== null ? [event] : firstOf(OTHER_RULES, clause, name)
 }
-/** Words of which every clause about the speaker contains one. */
-const OF_SPEAKER = /\b(?:i|we|my|our)\b/i
-const OTHER_RULES = [...ACTIVITIES, ...SELF_RULES, ...POSSESSIONS, ...HABITS, ...EXPERIENCES, ...WISHES, ...VALUES]
+const OTHER_RULES = [...ACTIVITIES, ...VALUES]
 
 /** Returns the statements of the first rule that matches and returns any. */
 function firstOf(rules: readonly Rule[], clause: Clause, name: string): Statement[] {
-  for (const { pattern, read } of applicable(rules, clause.text)) {
+  for (const [pattern, read] of rules) {
     const match = pattern.exec(clause.text)
     if (!match) continue
     const statements = read(
@@ -244,8 +201,7 @@ function firstOf(rules: readonly Rule[], clause: Clause, name: string): Statemen
 
 /** Reads the names of relatives, as in "my sister Anna". Skips names of participants, who may be addressed. */
 function relatives(text: string, names: readonly string[]): Statement[] {
-  if (!/\bmy\b/i.test(text)) return []
-  const before = (text.includes(', my ') ? [...text.matchAll(NAMED_RELATIVE)] : []).map(([, name, relative]) => ({
+  const before = [...text.matchAll(NAMED_RELATIVE)].map(([, name, relative]) => ({
     relative,
     found: properName(name!),
   }))

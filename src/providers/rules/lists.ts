@@ -47,10 +47,7 @@ export const LANGUAGES = either(`Arabic, Bengali, Bulgarian, Cantonese, Catalan,
 export const PLAYED = either(`acoustic guitar, bass guitar, electric guitar, guitar, bass, piano, keyboard, violin,
   viola, cello, flute, clarinet, saxophone, trumpet, trombone, drums, harp, banjo, ukulele, accordion, harmonica,
   organ, tennis, football, soccer, basketball, baseball, volleyball, badminton, table tennis, golf, hockey,
-  ice hockey, rugby, cricket, chess, poker, bridge, squash, handball, softball, pickleball, padel, lacrosse,
-  ultimate frisbee, ping pong, pool, water polo, field hockey,
-  dungeons and dragons, league of legends, minecraft, fortnite, valorant, overwatch, roblox, the sims, animal crossing,
-  video games, board games, card games`)
+  ice hockey, rugby, cricket, chess, poker, bridge, squash, handball, softball, pickleball, video games, board games`)
 
 /** Properties of a person, for "my … is …". */
 export const PROPERTIES = either(`email, email address, phone number, address, home address, budget, deadline,

@@ -11,8 +11,7 @@ const WE = "(?:i|we)(?:'ve| have)? (?:just |also |finally |recently |actually |e
 /** Verbs of past events that are worth remembering. */
 const PAST_VERBS = new RegExp(
   `^${WE}(`
-    + 'went to (?:go )?(?:see|watch|visit)|went (?:to|on|for)|was visiting|visited|bought|got|adopted|'
-    + 'attended|started|finished|completed|ran into|ran|joined|'
+    + 'went (?:to|on|for)|visited|bought|got|adopted|attended|started|finished|completed|ran into|ran|joined|'
     + 'signed up for|read|made|met(?: with)?|celebrated|won|'
     + 'quit|graduated from|applied (?:to|for)|passed|failed|sold|lost|broke|saw|watched|hosted|organi[sz]ed|launched|'
     + 'released|published|planted|baked|cooked|painted|built|wrote|tried|booked|ordered|hiked|climbed|took|had|gave|'
@@ -64,8 +63,7 @@ const CHANGES = new RegExp(
 const MAKES = /^(?:made|painted|drew|built|wrote|designed|created|composed|baked|knitted|sewed|done|found|read)$/i
 /** Objects of MAKES that are idioms or do not last. */
 const IDIOM = new RegExp(
-  String.raw`^(?:(?:an?|the|my|some|this|that|our(?: own)?) )?(?:\w+ )?(?:to do list|decisions?|`
-    + String.raw`difference|mistakes?|points?|`
+  String.raw`^(?:(?:an?|the|my|some|this|that|our(?: own)?) )?(?:\w+ )?(?:decisions?|difference|mistakes?|points?|`
     + String.raw`choices?|lists?|fix(?:es)?|calls?|deal|mess|wish(?:es)?|promises?|`
     + String.raw`plans?|commitment|notes?|efforts?|start|`
     + String.raw`move|changes?|appointment|reservation|progress|friends?|sense|sure|time|way|job|work|fun|balance|joy|`
@@ -76,7 +74,7 @@ const IDIOM = new RegExp(
 /** Objects of "went to" that are everyday errands or idioms. */
 const DAILY = new RegExp(
   String.raw`^(?:bed|sleep|work|school|lunch|dinner|breakfast|church|town|hell|pieces|waste|great|see|get|find|`
-    + String.raw`check|go)\b`,
+    + String.raw`check)\b`,
   'i',
 )
 
@@ -151,18 +149,16 @@ export function pastEvent(clause: string, name: string, at: Date): Statement | n
   const happened = went(time.rest, time.when, name) ?? change(time.rest, time.when, name)
   if (happened) return happened
   const fun = FUN.exec(time.rest)?.[1]
-  if (fun && !/\b(?:work|home|school)\b/i.test(fun))
-    return { predicate: 'had a good time', object: dated(fun, time.when, name), confidence: 0.75 }
+  if (fun) return { predicate: 'had a good time', object: dated(fun, time.when, name), confidence: 0.75 }
   const [, verb, what] = PAST_VERBS.exec(time.rest) ?? []
   if (!verb || !what || !isWorthRemembering(verb, what)) return null
-  const predicate = verb.toLowerCase().replace('was visiting', 'visited').replace('went to go ', 'went to ')
-  return { predicate, object: dated(withArticle(what), time.when, name), confidence: 0.8 }
+  return { predicate: verb.toLowerCase(), object: dated(withArticle(what), time.when, name), confidence: 0.8 }
 }
 
 function isWorthRemembering(verb: string, what: string): boolean {
   if (VAGUE.test(what)) return false
   if (/^(?:had|took|gave)$/i.test(verb)) return HAD.test(what) || TAKING.test(what)
-  if (/^went /i.test(verb)) return !DAILY.test(what) && !/^go\b/i.test(what)
+  if (/^went /i.test(verb)) return !DAILY.test(what)
   if (/^ran$/i.test(verb)) return !/^(?:out|late|away|over|around|across|off|back|home|through)\b/i.test(what)
   if (/^ran into$/i.test(verb)) return PERSON.test(what)
   if (/^got$/i.test(verb)) return /^(?:an?|two|three|my|some new) /i.test(what)
@@ -189,7 +185,7 @@ const LASTING = new RegExp(
     + 'founded|published|enrolled in|built|organi[sz]ed|celebrated|contacted|donated|planted|sold|launched|'
     + 'participated in|took part in|competed in|performed (?:at|in)|volunteered (?:at|for)|'
     + 'went (?:to|on)|travell?ed to|led|hosted|taught) '
-    + '((?:an?|another|my|two|three|some|several|new|the \\p{Lu}|\\p{Lu}|\\p{L}+s\\b).*)$',
+    + '((?:an?|another|my|two|three|some|the \\p{Lu}|\\p{Lu}|\\p{L}+s\\b).*)$',
   'iu',
 )
 /** Past events with a lasting effect only for certain objects. */
@@ -204,19 +200,6 @@ const LASTING_IF: [verb: string, what: string][] = [
   ['talked about|shared', 'my .+'],
   ['struggled with', '.+'],
   ['ran into', 'an? .+'],
-  ['ran', 'an? (?:\\w+ )?(?:marathon|half[- ]marathon|5k|10k|race|triathlon)\\b.*'],
-  [
-    'passed|failed|aced|bombed',
-    '(?:my|an?|the \\p{L}+) (?:\\p{L}+ ){0,3}?(?:exam|test|class|course|midterms?|finals?|interview|'
-      + 'driving test|road test|quiz|certification|bar)\\b.*',
-  ],
-  [
-    'got',
-    '(?:an? [ab][+-]? (?:in|on) .+|accepted (?:to|into) .+|my (?:license|degree|diploma|masters?|green '
-      + 'card|citizenship|braces off)\\b.*|an? (?:\\p{L}+ )?(?:job offer|internship|raise|promotion|tattoo|'
-      + 'piercing|scholarship)\\b.*|an? .+ (?:for (?:christmas|my birthday|hanukkah|graduation)|as a '
-      + 'gift)\\b.*)',
-  ],
 ]
 const lastingIf = LASTING_IF.map(([verb, what]) => new RegExp(`^${WE}(${verb}) (${what})$`, 'iu'))
 
@@ -227,33 +210,11 @@ function undated(clause: string, name: string): Statement | null {
   const [, verb, what] = LASTING.exec(clause) ?? lastingIf.map((one) => one.exec(clause)).find(Boolean) ?? []
   if (!verb || !what || VAGUE.test(what) || (/^went /i.test(verb) && DAILY.test(what))) return null
   if (DESK_WORK.test(what) || (MAKES.test(verb) && IDIOM.test(what))) return null
-  if (/^(?:finished|completed)$/i.test(verb) && MOMENTARY.test(what)) return null
-  if (/^(?:went to|visited|attended)$/i.test(verb) && !OCCASION.test(what)) return null
   if (/^ran into$/i.test(verb) && !PERSON.test(what)) return null
   if (/^went on$/i.test(verb) && !OUTING.test(what)) return null
   const object = thing(withArticle(what.replace(RECENTLY, '')), name)
   return { predicate: verb.toLowerCase().replace(/^done$/, 'has done'), object, confidence: 0.7 }
 }
-
-/** Objects of "finished" that do not last. */
-const MOMENTARY = new RegExp(
-  String.raw`^(?:my )?(?:eating|working|cooking|cleaning|getting|showering|making|doing|`
-    + String.raw`talking|lunch|dinner|breakfast|work|shift|coffee|food|meal|chores|laundry|workout|gym|`
-    + String.raw`sets|(?:protein )?shake|playing (?:some|a few))\b`,
-  'i',
-)
-/** Places and occasions that are worth remembering without a date. Other places need a name or an owner. */
-const OCCASION = new RegExp(
-  String.raw`\p{Lu}|\b(?:[Mm]y|[Oo]ur|concerts?|festivals?|weddings?|part(?:y|ies)|celebrations?|`
-    + String.raw`conferences?|workshops?|shows?|match|`
-    + String.raw`museums?|retreats?|parades?|rall(?:y|ies)|fairs?|tours?|cruise|safari|groups?|meetings?|class(?:es)?|`
-    + String.raw`lessons?|courses?|seminars?|events?|camps?|galler(?:y|ies)|exhibit(?:ion)?s?|zoo|`
-    + String.raw`aquarium|castles?|shelters?|`
-    + String.raw`hospitals?|farms?|cent(?:er|re)s?|universit(?:y|ies)|orphanages?|council|clubs?|`
-    + String.raw`convention|ceremony|funeral|graduation|reunion|races?|tournaments?|game|island|`
-    + String.raw`country)\b`,
-  'u',
-)
 
 /** Vague times, with the text after them. */
 const RECENTLY = new RegExp(

@@ -168,19 +168,12 @@ const READERS: Reader[] = [
 ]
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
 
-/** Words of which every text that a reader matches contains one. */
-const TIME_WORDS = new RegExp(
-  String.raw`\d|\b(?:ago|in|today|tonight|yesterday|tomorrow|this|last|next|past|on|coming|${MONTHS.join('|')})\b`,
-  'i',
-)
-
 /**
  * Resolves a time in the text with the first of READERS that matches and returns a time. Returns null if none does.
  * @param at creation time of the turn
  * @param isPast whether an ambiguous time, such as "on Monday", is in the past; otherwise in the future
  */
 export function readTime(text: string, at: Date, isPast: boolean): Timed | null {
-  if (!TIME_WORDS.test(text)) return null
   const today = startOfDay(at)
   for (const [pattern, read] of compiled) {
     const match = pattern.exec(text)

@@ -2,7 +2,7 @@
 // topic must make sense without its context: "pottery" does; "the trip", "this" and "your words" do not.
 
 import { thing } from './objects.ts'
-import { AM, amRule, HAVE, I, meRule, mineRule, myRule, selfRule, statement, type Rule } from './rule.ts'
+import { AM, HAVE, I, rule, statement, type Rule } from './rule.ts'
 
 /** Finite verbs. A topic with one is a part of a sentence. */
 const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|helps?|gets?|says?|means?|isn't|not)\b/i
@@ -61,37 +61,33 @@ const DRIVEN: Record<string, string> = {
 }
 
 export const VALUES: Rule[] = [
-  meRule(`(.+?)${IS}${VERY} (?:important|precious|dear|sacred|everything) ${TO_ME}${REST}`, ([, what], { name }) =>
+  rule(`(.+?)${IS}${VERY} (?:important|precious|dear|sacred|everything) ${TO_ME}${REST}`, ([, what], { name }) =>
     statement('values', topic(what!, name), 0.85),
   ),
-  meRule(
+  rule(
     `(.+?) (?:really |always |truly )*(?:matters?|means? (?:a lot|so much|everything|the world)|has a lot of `
       + `(?:significance|meaning))(?: most| so much| a lot)? ${TO_ME}${REST}`,
     ([, what], { name }) => statement('values', topic(what!, name), 0.8),
   ),
-  myRule(
+  rule(
     `(.+?)${IS}${VERY} (?:an? )?(?:huge|big|important|essential|major) part of (?:my|our) (?:lives|life)${REST}`,
     ([, what], { name }) => statement('values', topic(what!, name), 0.8),
   ),
-  mineRule(
-    `(.+?)${IS} the most important (?:thing|part) (?:${TO_ME}|of my life|in my life)${REST}`,
-    ([, what], { name }) => statement('values', topic(what!, name), 0.8),
+  rule(`(.+?)${IS} the most important (?:thing|part) (?:${TO_ME}|of my life|in my life)${REST}`, ([, what], { name }) =>
+    statement('values', topic(what!, name), 0.8),
   ),
-  selfRule(`${I}(?:cherish|value|treasure) (.+)$`, ([, what], { name }) =>
-    statement('values', topic(what!, name), 0.85),
-  ),
-  selfRule(`${I}care (?:deeply |a lot |so much |very much )*about (.+)$`, ([, what], { name }) =>
+  rule(`${I}(?:cherish|value|treasure) (.+)$`, ([, what], { name }) => statement('values', topic(what!, name), 0.85)),
+  rule(`${I}care (?:deeply |a lot |so much |very much )*about (.+)$`, ([, what], { name }) =>
     statement('cares about', topic(what!, name), 0.85),
   ),
-  selfRule(`${I}believe in (?!me\\b|us\\b|you\\b|god's)(.+)$`, ([, what], { name }) =>
+  rule(`${I}believe in (?!me\\b|us\\b|you\\b|god's)(.+)$`, ([, what], { name }) =>
     statement('believes in', topic(what!, name), 0.8),
   ),
-  meRule(
-    `(?:(?:i|we) (?:feel|believe|know) )?(?:that )?it's${VERY} important ${TO_ME} to (.+)$`,
-    ([, what], { name }) => statement('finds it important to', thing(what!, name), 0.8),
+  rule(`(?:(?:i|we) (?:feel|believe|know) )?(?:that )?it's${VERY} important ${TO_ME} to (.+)$`, ([, what], { name }) =>
+    statement('finds it important to', thing(what!, name), 0.8),
   ),
   // Benefits. The cause must need no context. The object must be "me", because "us" may mean people in general.
-  meRule(
+  rule(
     `(.+?)(?:'s|'ve| has| have)?(?: really| always| also| definitely)* (?:helps?|helped|lets?|allows?|allowed) me`
       + '(?: to)? (?!out\\b)(\\p{L}+ .+|relax|unwind|focus|de-?stress|heal|recharge)$',
     ([, what, effect], { name }) => {
@@ -99,40 +95,40 @@ export const VALUES: Rule[] = [
       return statement('is helped by', cause && good && `${cause} to ${good}`, 0.75)
     },
   ),
-  meRule(
+  rule(
     `(.+?)(?:'s|'ve| has| have)?(?: really| always| also)* (?:gives?|given|brings?|brought|gave) me `
       + `(?:such |so much |a lot of |lots of |great |real |a (?:real |great )?sense of |pure )*(${FEELINGS})\\b.*$`,
     ([, what, good], { name }) => statement(`finds ${good!.toLowerCase()} in`, topic(what!, name), 0.8),
   ),
-  meRule(
+  rule(
     '(.+?) (?:really |always |also )*(keeps?|makes?) me ((?:at peace|grounded|sane|motivated|going|calm|happy|'
       + `centered|balanced|busy)(?: and \\p{L}+)?)${REST}`,
     ([, what, verb, state], { name }) =>
       statement(`is ${/^k/i.test(verb!) ? 'kept' : 'made'} ${state!.toLowerCase()} by`, topic(what!, name), 0.8),
   ),
-  meRule(
+  rule(
     '(.+?) (?:really |always |also )*(motivate|inspire|drive)s? me(?:$|,.*| (?:to|and)\\b.*)',
     ([, what, verb], { name }) => statement(DRIVEN[verb!.toLowerCase()]!, topic(what!, name), 0.8),
   ),
-  myRule(
+  rule(
     `(.+?) (?:is|are) (?:my|our) (?:biggest |main |greatest |real |true )*(${Object.keys(SUPPORTS).join('|')})`
       + '(?: and \\p{L}+)?$',
     ([, what, support], { name }) => statement(SUPPORTS[support!.toLowerCase()]!, topic(what!, name), 0.8),
   ),
-  amRule(`${AM}(?:thankful|grateful) for (my .+)$`, ([, what], { name }) =>
+  rule(`${AM}(?:thankful|grateful) for (my .+)$`, ([, what], { name }) =>
     statement('is thankful for', topic(what!, name), 0.75),
   ),
   // Favourites
-  selfRule(
+  rule(
     `(?:${I}found|${HAVE}(?: finally)? found) (?:my|our) (?:\\p{L}+ )?(?:muses?|passions?|calling)(?:,? in|:) (.+)$`,
     ([, what], { name }) => statement('likes', topic(what!, name), 0.85),
   ),
-  myRule(
+  rule(
     `(.+?)${IS}(?: mostly| definitely| totally| really| also| always)*(?: one of)? (?:my|our) `
       + `(?:all-time |absolute |new |main |number one |real |true )*${FAVOURITE}${REST}`,
     ([, what], { name }) => statement('likes', topic(what!, name), 0.85),
   ),
-  amRule(`${AM}(?:all about|crazy about|mad about|hooked on) (.+)$`, ([, what], { name }) =>
+  rule(`${AM}(?:all about|crazy about|mad about|hooked on) (.+)$`, ([, what], { name }) =>
     statement('likes', topic(what!, name), 0.85),
   ),
 ]

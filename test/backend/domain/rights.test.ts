@@ -230,7 +230,6 @@ describe.each(backends)('a verb, on $name', (backend) => {
       'supersedeTurn foreignActor',
       'runTurn tenantScope',
       'retractFact factsOfTenant',
-      'undoReconciliation factsOfTenant',
     ])
   })
 

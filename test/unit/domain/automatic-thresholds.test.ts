@@ -1,7 +1,10 @@
-// Thresholds of automatic work: the number of due runs for a number of turns.
+// Thresholds of automatic work: the number of due runs for a number of turns, and the conversations whose turns count.
 
 import { describe, expect, it } from 'vitest'
-import { runsDue } from '../../../src/domain/automatic-thresholds.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { countsTurnsOf, reconcilesEvery, runsDue } from '../../../src/domain/automatic-thresholds.ts'
+
+const DEFAULTS = loadConfig({}).automatic
 
 describe('automatic thresholds', () => {
   it.each([
@@ -34,5 +37,13 @@ describe('automatic thresholds', () => {
       }
       expect(runs).toBe(Math.floor(turns / 10))
     }
+  })
+
+  it('count turns by default where facts are extracted, nowhere without extraction, and everywhere for profiles', () => {
+    const without = { ...DEFAULTS, factExtractionEvery: 0 }
+    expect([countsTurnsOf(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual(['EXTRACTING', 5])
+    expect([countsTurnsOf(without), reconcilesEvery(without)]).toEqual(['NONE', 0])
+    expect(countsTurnsOf({ ...DEFAULTS, dedupEvery: 0 })).toBe('NONE')
+    expect(countsTurnsOf({ ...without, userSummaryEvery: 4 })).toBe('ALL')
   })
 })

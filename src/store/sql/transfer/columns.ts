@@ -173,8 +173,6 @@ export const FACT: readonly Column[] = [
   optional('supersededAt', 'timestamptz'),
   optional('supersedeReason', 'supersede_reason'),
   optional('supersedeNote', 'text'),
-  optional('restoredAt', 'timestamptz'),
-  optional('restoreNote', 'text'),
   optional('recalledAt', 'timestamptz'),
 ]
 
@@ -195,7 +193,6 @@ export const FACT_SOURCE: readonly Column[] = [
 
 export const PROFILE: readonly Column[] = [
   column('userId', 'text'),
-  column('visibility', 'text', { fallback: '' }),
   column('content', 'text'),
   column('tokenCount', 'integer'),
   column('madeBy', 'text'),

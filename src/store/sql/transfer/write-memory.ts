@@ -18,8 +18,6 @@ export type ImportedFact = Values & {
   visibility: string
   contentHash: string
   terms: readonly number[]
-  /** Time of its newest source. */
-  assertedAt: Date
 }
 
 /**
@@ -29,13 +27,11 @@ export type ImportedFact = Values & {
 export async function insertImportedFacts(tx: Tx, tenant: string, facts: readonly ImportedFact[]): Promise<string[]> {
   if (facts.length === 0) return []
   const rows = await tx.$queryRaw<{ id: string }[]>(sql`
-    INSERT INTO fact (tenant, ${names(FACT)}, conversation_id, root_seq, seq, source_turn_id, visibility, content_hash, terms,
-                      asserted_at)
+    INSERT INTO fact (tenant, ${names(FACT)}, conversation_id, root_seq, seq, source_turn_id, visibility, content_hash, terms)
     SELECT ${tenant}::text, ${values(FACT)}, x."conversationId", x."position", x.seq, x."sourceTurnId", x.visibility,
-           x."contentHash", x.terms, x."assertedAt"
+           x."contentHash", x.terms
     FROM jsonb_to_recordset(${JSON.stringify(facts)}::jsonb) AS x(${recordOf(FACT)}, "conversationId" text,
-      "position" integer, seq integer, "sourceTurnId" text, visibility text, "contentHash" text, terms integer[],
-      "assertedAt" timestamptz)
+      "position" integer, seq integer, "sourceTurnId" text, visibility text, "contentHash" text, terms integer[])
     ON CONFLICT DO NOTHING RETURNING id`)
   return rows.map(({ id }) => id)
 }
@@ -54,20 +50,13 @@ export async function insertImportedSources(
     ON CONFLICT DO NOTHING`)
 }
 
-type StoredStatement = {
-  id: string
-  userId: string | null
-  visibility: string
-  subject: string
-  predicate: string
-  object: string
-}
+type StoredStatement = { id: string; userId: string | null; subject: string; predicate: string; object: string }
 
 /** The tenant's facts with these ids. */
 export async function findStoredFacts(tx: Tx, tenant: string, ids: readonly string[]): Promise<StoredStatement[]> {
   if (ids.length === 0) return []
   return tx.$queryRaw<StoredStatement[]>`
-    SELECT f.id, f.user_id AS "userId", f.visibility, f.subject, f.predicate, f.object FROM fact f
+    SELECT f.id, f.user_id AS "userId", f.subject, f.predicate, f.object FROM fact f
     WHERE f.id = ANY (${ids}::text[]) AND f.tenant = ${tenant}::text`
 }
 
