@@ -66,6 +66,10 @@ async function checkStaged(tx: Tx, { tenant, conversationId }: TransferRow, stat
 
 type Read = { chain: string; counts: Record<string, number>; number: number }
 
+/** Whether another call has continued the import, or ended it, since `before` was read. */
+const isContinued = (before: TransferRow, now: TransferRow): boolean =>
+  now.lines !== before.lines || now.state !== 'RUNNING'
+
 /** Writes the batch and the progress, unless another call has continued the import. */
 async function write(
   deps: Platform,
@@ -76,7 +80,7 @@ async function write(
   const { tenant } = viewer
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const locked = (await lockTransfer(tx, tenant, row.id))!
-    if (locked.lines !== row.lines || locked.state !== 'RUNNING') return toTransfer(locked)
+    if (isContinued(row, locked)) return toTransfer(locked)
     await checkStaged(tx, locked, row.progress as ImportState | null)
     await writeBatch(deps, tx, { tenant, since: row.createdAt }, batch)
     const now = new Date(deps.clock.Date.now())
@@ -128,12 +132,15 @@ export async function continueImport(deps: Platform, viewer: Viewer, input: Cont
   const isForeign = parseManifest(row.manifest).source !== undefined
   const importedAt = isForeign ? new Date(deps.clock.Date.now()).toISOString() : null
   const lines = await prepareLines(deps, viewer, { transferId, salt: state?.salt ?? 0, importedAt }, read.lines)
-  const batch = collect(lines, await readStored(deps, tenant, lines), row.report, state)
-  await compareExisting(deps, tenant, batch)
-  const number = batch.isEnd ? texts.length - 1 : texts.length
   try {
+    const batch = collect(lines, await readStored(deps, tenant, lines), row.report, state)
+    await compareExisting(deps, tenant, batch)
+    const number = batch.isEnd ? texts.length - 1 : texts.length
     return await write(deps, viewer, row, { batch, read: { ...read, number } })
   } catch (error) {
+    // A concurrent call may have written the same lines, which then conflict with those of this call.
+    const now = await findTransfer(deps.db.of(tenant), viewer, transferId, 'IMPORT')
+    if (isContinued(row, now)) return toTransfer(now)
     if (!isRefusedData(error)) throw error
     const [first, last] = [row.lines + 2, row.lines + 1 + texts.length]
     throw InvalidInput.at(
