@@ -11,6 +11,8 @@ import { appendDelta } from '../../../../src/domain/streaming-turn/stream.ts'
 import { updateTenantSettings } from '../../../../src/domain/tenant-settings.ts'
 import { continueImport } from '../../../../src/domain/transfer/import.ts'
 import { getTurns } from '../../../../src/domain/turn/turn.ts'
+import type { Tx } from '../../../../src/store/db.ts'
+import type { Scope } from '../../../../src/store/scope.ts'
 import { readAuditChain } from '../../../../src/store/sql/audit/audit-lines.ts'
 import { WRITER } from '../../../support/writer.ts'
 import { recall } from '../../../../src/domain/recall/recall.ts'
@@ -184,6 +186,28 @@ describe.each(backends)('export and import on $name', (backend) => {
     expect(await send(20, lines.length)).toMatchObject({ state: 'COMPLETED', lines: lines.length - 1 })
     expect(await send(20, lines.length)).toMatchObject({ state: 'COMPLETED' })
     expect(hashOf(await exportLines(deps, owner, { scope: 'TENANT' }))).toBe(hashOf([manifest!, ...lines]))
+  })
+
+  it('returns the progress if another call writes the batch while this one reads', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const owner = tenant.as('owner')
+    await fillTenant(deps, tenant)
+    const [manifest, ...lines] = await exportLines(deps, owner, { scope: 'TENANT' })
+    await wipe(tenant.name)
+    const { id: transferId } = await startImport(deps, owner, { manifest: manifest!, fileKey: 'overtaken' })
+    const batch = { transferId, offset: 0, lines: lines.slice(0, 10) }
+    let overtaking: ReturnType<typeof continueImport> | undefined
+    // The first call has read the progress of the import when it asks for erasures, and nothing else of the store.
+    const findMany = async (...args: Parameters<Tx['erasure']['findMany']>) => {
+      await (overtaking ??= continueImport(deps, owner, batch))
+      return deps.db.of(tenant.name).erasure.findMany(...args)
+    }
+    const of = (scope: Scope) =>
+      new Proxy(deps.db.of(scope), { get: (tx, key) => (key === 'erasure' ? { findMany } : Reflect.get(tx, key)) })
+    const overtaken = await continueImport({ ...deps, db: { ...deps.db, of } }, owner, batch)
+    expect(await overtaking).toMatchObject({ lines: 10, state: 'RUNNING' })
+    expect(overtaken).toEqual(await overtaking)
   })
 
   it('redacts personal data in the mode of the tenant', async () => {
