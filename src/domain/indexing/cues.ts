@@ -1,5 +1,5 @@
 // Computes the cues of a turn: ranking signals other than its terms. A cue says that the turn ends with a question, or
-// that it states a time, an amount or a name. The rules are approximate and written for English; texts in other
+// that it states a time, an amount, a name or something about its author. The rules are approximate and written for English; texts in other
 // languages seldom match. Cues are stored as bits with the turn's terms, so that ranking does not read the text.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
@@ -12,6 +12,8 @@ export const Cue = {
   STATES_AMOUNT: 4,
   /** A capitalised word inside a sentence, other than the actor's name. */
   STATES_NAME: 8,
+  /** The text speaks of its author in the first person. */
+  STATES_SELF: 16,
 } as const
 
 const WEEKDAYS = 'monday|tuesday|wednesday|thursday|friday|saturday|sunday'
@@ -21,6 +23,7 @@ const TIME = new RegExp(
   'i',
 )
 const AMOUNT = /\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|few|couple|several)\b/i
+const FIRST_PERSON = /(?<![\p{L}'’])(?:i|me|my|mine|im|ive|we|us|our|ours)(?!\p{L})/iu
 /**
  * A capitalised word that does not begin a sentence: it follows a space after a lower-case letter, `,`, `;` or a quote.
  */
@@ -32,6 +35,7 @@ export function cuesOf(text: string, actor: ReadonlySet<string>): number {
   if (asks(text)) cues |= Cue.ASKS
   if (TIME.test(text)) cues |= Cue.STATES_TIME
   if (AMOUNT.test(text)) cues |= Cue.STATES_AMOUNT
+  if (FIRST_PERSON.test(text)) cues |= Cue.STATES_SELF
   for (const [word] of text.matchAll(INNER_CAPITAL)) {
     if (actor.has(word.toLowerCase())) continue
     cues |= Cue.STATES_NAME

@@ -102,13 +102,28 @@ export type TurnFeatures = {
   /** The places of the turns, ascending. */
   places: Int32Array
   bm25: Float64Array
+  matched: Float64Array
   session: Float64Array
   own: Float64Array
   similarityWithNeighbours: Float64Array
   /** 1 for true, 0 for false. */
   named: Uint8Array
   answers: Uint8Array
+  echo: Uint8Array
 }
+
+/** Minimum share of the query's terms in an echo. */
+const ECHO_SHARE = 0.85
+/** Maximum number of terms that an echo has in addition to those of the query: its actor's name, a greeting. */
+const ECHO_TERMS = 4
+
+/**
+ * Whether a turn asks the query: a question that contains almost all of its terms and few others. It is often the turn
+ * from which the query was copied. A longer turn may report something before it asks.
+ * @param own share of the query's terms in the turn @param length number of terms of the turn
+ */
+export const isEcho = (cues: number, own: number, length: number, queryTerms: number): boolean =>
+  (cues & Cue.ASKS) !== 0 && own >= ECHO_SHARE && length <= queryTerms + ECHO_TERMS
 
 /** Returns the features of the turns at `places`, which must be ascending. */
 export function featuresOf(search: TurnSearch, sequence: Sequence, places: Int32Array): TurnFeatures {
@@ -117,11 +132,13 @@ export function featuresOf(search: TurnSearch, sequence: Sequence, places: Int32
     sequence,
     places,
     bm25: new Float64Array(places.length),
+    matched: new Float64Array(places.length),
     session: new Float64Array(places.length),
     own: new Float64Array(places.length),
     similarityWithNeighbours: new Float64Array(places.length),
     named: new Uint8Array(places.length),
     answers: new Uint8Array(places.length),
+    echo: new Uint8Array(places.length),
   }
   addWords(search, features, sessions)
   addSessionWords(search.idf, features, sessions)
@@ -132,6 +149,8 @@ export function featuresOf(search: TurnSearch, sequence: Sequence, places: Int32
     const place = places[i]!
     features.named[i] = isNamed[entries.actors[turns[place]!]!]!
     if (place > sessions.first[place]! && (entries.cues[turns[place - 1]!]! & Cue.ASKS) !== 0) features.answers[i] = 1
+    const turn = turns[place]!
+    if (isEcho(entries.cues[turn]!, features.own[i]!, entries.lengths[turn]!, search.idf.length)) features.echo[i] = 1
   }
   return features
 }
@@ -153,9 +172,9 @@ function normsOf({ averageLength }: TurnSearch, { sequence, places }: TurnFeatur
   return norms
 }
 
-/** Sets the features `bm25` and `own`. */
+/** Sets the features `bm25`, `matched` and `own`. */
 function addWords(search: TurnSearch, features: TurnFeatures, sessions: Sessions): void {
-  const { sequence, places, bm25, own } = features
+  const { sequence, places, bm25, matched, own } = features
   const { starts, places: matching, counts } = sequence.matches
   const norms = normsOf(search, features, sessions)
   const totalIdf = search.idf.reduce((sum, weight) => sum + weight, 0)
@@ -176,6 +195,7 @@ function addWords(search: TurnSearch, features: TurnFeatures, sessions: Sessions
     for (let i = 0; i < places.length; i++) {
       if (sums[i]! === 0) continue
       bm25[i]! += termScore(idf, sums[i]!, norms[i]!)
+      matched[i]! += idf / totalIdf
       sums[i] = 0
     }
   }
@@ -241,10 +261,12 @@ export function candidateAt(features: TurnFeatures, i: number): TurnCandidate {
     cues: turn.cues,
     length: turn.length,
     bm25: features.bm25[i]!,
+    matched: features.matched[i]!,
     session: features.session[i]!,
     own: features.own[i]!,
     similarity: Number.isNaN(similarity) ? null : similarity,
     similarityWithNeighbours: features.similarityWithNeighbours[i]!,
     answers: features.answers[i] === 1,
+    echo: features.echo[i] === 1,
   }
 }

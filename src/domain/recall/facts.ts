@@ -9,7 +9,7 @@ import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
 import { inverseDocumentFrequencies, normOf, termScore, type Statistics } from './bm25.ts'
 import { rankStandalone } from './standalone.ts'
-import { cuesOf } from '../indexing/cues.ts'
+import { Cue, cuesOf } from '../indexing/cues.ts'
 import { best, type SearchRequest } from './search.ts'
 import { saltOf, salted } from '../../text/term-hash.ts'
 import type { FactCandidate } from './memory.ts'
@@ -118,7 +118,8 @@ export async function recallFacts(
           fact,
           named: names.some((each) => question.names.has(each)),
           at: fact.observedAt.getTime(),
-          cues: cuesOf(sentenceOf(fact), new Set(names)),
+          // A fact tells about its subject what a turn in the first person tells about its actor.
+          cues: cuesOf(sentenceOf(fact), new Set(names)) | Cue.STATES_SELF,
         },
       ]
     }),

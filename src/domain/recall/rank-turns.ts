@@ -5,14 +5,14 @@ import { inverseDocumentFrequencies } from './bm25.ts'
 import { candidateAt, featuresOf, type TurnCandidate, type TurnFeatures } from './candidate.ts'
 import type { NamedActor } from './named-actor.ts'
 import { readQuestion, type Question } from './question.ts'
-import { weightedSignals, type Ranked, type Ranking, type Signals } from './rank.ts'
+import { TextScale, weightedSignals, type Ranked, type Ranking, type Signals } from './rank.ts'
 import { COMPARED, comparedOf, relevanceAmong } from './relevance.ts'
 import type { GatheredTurns } from './search.ts'
 
 /**
  * The scores of the candidates of all sequences, in flat arrays. Elements with the same index describe one candidate.
  */
-type Scores = { scores: Float64Array; times: Float64Array; textScores: Float64Array; hasVectors: boolean }
+type Scores = { scores: Float64Array; times: Float64Array; scale: TextScale; hasVectors: boolean }
 
 /** Returns the ranking of the gathered candidates. */
 export function rankTurns(query: string, gathered: GatheredTurns): Ranking<TurnCandidate> {
@@ -46,9 +46,11 @@ function namedActors(question: Question, participants: readonly NamedActor[]): M
 /** Returns the scores of the candidates, computed as in `rank`. */
 function scoresOf(question: Question, parts: readonly TurnFeatures[]): Scores {
   const count = parts.reduce((sum, { places }) => sum + places.length, 0)
-  const [scores, times, textScores] = [new Float64Array(count), new Float64Array(count), new Float64Array(count)]
-  let best = 0
-  for (const { bm25 } of parts) for (let i = 0; i < bm25.length; i++) best = Math.max(best, bm25[i]!)
+  const [scores, times] = [new Float64Array(count), new Float64Array(count)]
+  const scale = new TextScale()
+  for (const { bm25, matched, echo } of parts) {
+    for (let i = 0; i < bm25.length; i++) scale.add(bm25[i]!, matched[i]!, echo[i] === 1)
+  }
   let hasVectors = false
   let next = 0
   for (const { sequence, places, ...features } of parts) {
@@ -63,15 +65,15 @@ function scoresOf(question: Question, parts: readonly TurnFeatures[]): Scores {
         length: entries.lengths[turn]!,
         similarityWithNeighbours: features.similarityWithNeighbours[i]!,
         answers: features.answers[i] === 1,
+        echo: features.echo[i] === 1,
       }
-      textScores[next] = features.bm25[i] === 0 ? 0 : features.bm25[i]! / best
-      scores[next] = textScores[next]! + weightedSignals(question, signals)
+      scores[next] = (scale.scoreOf(features.bm25[i]!) ?? 0) + weightedSignals(question, signals)
       times[next] = signals.at
       hasVectors ||= !Number.isNaN(similarities[places[i]!])
       next += 1
     }
   }
-  return { scores, times, textScores, hasVectors }
+  return { scores, times, scale, hasVectors }
 }
 
 /**
@@ -93,11 +95,11 @@ function* hitsOf(parts: readonly TurnFeatures[], scored: Scores): Generator<Rank
   }
 }
 
-function hitAt(parts: readonly TurnFeatures[], { scores, textScores }: Scores, index: number) {
+function hitAt(parts: readonly TurnFeatures[], { scores, scale }: Scores, index: number) {
   let [part, i] = [0, index]
   while (i >= parts[part]!.places.length) i -= parts[part++]!.places.length
   const candidate = candidateAt(parts[part]!, i)
-  return { candidate, score: scores[index]!, textScore: candidate.bm25 === 0 ? null : textScores[index]! }
+  return { candidate, score: scores[index]!, textScore: scale.scoreOf(candidate.bm25) }
 }
 
 /**

@@ -15,6 +15,11 @@ export type RankCandidate = {
   /** BM25 score; for a turn, together with its neighbours. 0 if no word matches. */
   bm25: number
   /**
+   * Share of the query's terms that the candidate contains; for a turn, together with the neighbours that `bm25` reads.
+   * Weighted by inverse document frequency, 0 to 1.
+   */
+  matched: number
+  /**
    * Share of the query's terms that the session contains, weighted by inverse document frequency, 0 to 1. For a fact or
    * summary, the share that its own text contains.
    */
@@ -32,11 +37,12 @@ export type RankCandidate = {
   similarityWithNeighbours: number
   /** Whether the previous turn of the same session ends with a question. */
   answers: boolean
+  /** Whether the turn asks the query, more or less (`isEcho` in candidate.ts). False for a fact or summary. */
+  echo: boolean
 }
 
 /**
- * A candidate with its score. `textScore` is the BM25 score divided by `best` (see `rank`), 0 to 1; null if no word
- * matches. `relevance` is the calibrated probability that the candidate is evidence for the query (relevance.ts).
+ * A candidate with its score. `textScore` is its score by words (TextScale), 0 to 1; null if no word matches. `relevance` is the calibrated probability that the candidate is evidence for the query (relevance.ts).
  */
 export type Ranked<T> = { candidate: T; score: number; relevance: number; textScore: number | null }
 
@@ -50,30 +56,35 @@ export type Ranking<T> = {
 export const toRanking = <T>(hits: readonly Ranked<T>[]): Ranking<T> => ({ count: hits.length, hits })
 
 /**
- * Weight of each signal; the best word match has 1. Fitted by listwise regression on each pair of three conversations
- * of the benchmark LoCoMo, tested on the third, then rounded. Signs and approximate sizes agree in all three fits.
+ * Weight of each signal; a match of all words has 1. Fitted by listwise regression on five of the six conversations of
+ * `npm run bench:recall`, tested on the sixth, then rounded. Signs and approximate sizes agree in all six fits, except
+ * for `echo`, which is a decision: no echo is evidence in them.
  */
 export const WEIGHTS = {
   /** `similarityWithNeighbours`. It ranks candidates that share no words with the query. */
-  similarity: 1,
+  similarity: 0.7,
   /** The query names the turn's actor. Questions about a person are usually answered by that person's turns. */
-  actor: 0.5,
+  actor: 0.25,
+  /** The query names the turn's actor, and the turn speaks of its author. */
+  self: 0.15,
   /** The session contains the query's words, even if the turn itself does not. */
-  session: 0.4,
+  session: 0.35,
   /** The query names a period on which the turn may report (`mayReportOn`). */
-  period: 0.7,
+  period: 0.55,
   /** The query asks for a time and the turn contains a time. */
-  time: 0.5,
+  time: 0.3,
   /** The query asks for an amount and the turn contains an amount. */
-  amount: 0.2,
+  amount: 0.1,
   /** The query asks for a name and the turn contains a name. */
   name: 0.2,
   /** The turn ends with a question. Such turns seldom contain an answer. */
   question: -0.1,
+  /** The turn asks the query itself. It does not answer it. */
+  echo: -1,
   /** The turn follows a turn that ends with a question, so it may be the answer. */
   answer: 0.1,
   /** The turn's length, up to FULL_LENGTH_TERMS. Short turns seldom contain an answer. */
-  substance: 0.25,
+  substance: 0.15,
 } as const
 
 /**
@@ -82,16 +93,35 @@ export const WEIGHTS = {
 export const FULL_LENGTH_TERMS = 16
 
 /**
- * Returns the candidates with their scores, best first; at equal scores, the newer candidate first.
- * @param best the BM25 score that counts as 1; defaults to the highest score of the candidates
+ * Converts BM25 scores to scores by words. The best match other than an echo counts as the square root of the share of
+ * the query's terms that it contains, so that a match of only a name does not look like an answer. Scores of turns,
+ * facts and summaries are therefore comparable, although each kind has statistics of its own. The square root was
+ * better than the share itself and than no factor, on both sets of `npm run bench:recall`.
  */
-export function rank<T extends RankCandidate>(
-  question: Question,
-  candidates: readonly T[],
-  best = candidates.reduce((most, candidate) => Math.max(most, candidate.bm25), 0),
-): Ranked<T>[] {
+export class TextScale {
+  #best = 0
+  #matched = 0
+
+  /** Takes a candidate into account. */
+  add(bm25: number, matched: number, echo: boolean): void {
+    if (echo || bm25 <= this.#best) return
+    this.#best = bm25
+    this.#matched = matched
+  }
+
+  /** Returns the score by words of a candidate, 0 to 1, after all candidates were added; null if no word matches. */
+  scoreOf(bm25: number): number | null {
+    if (bm25 === 0) return null
+    return this.#best === 0 ? 1 : Math.min(1, bm25 / this.#best) * Math.sqrt(this.#matched)
+  }
+}
+
+/** Returns the candidates with their scores, best first; at equal scores, the newer candidate first. */
+export function rank<T extends RankCandidate>(question: Question, candidates: readonly T[]): Ranked<T>[] {
+  const scale = new TextScale()
+  for (const { bm25, matched, echo } of candidates) scale.add(bm25, matched, echo)
   const scored = candidates.map((candidate) => {
-    const textScore = candidate.bm25 === 0 ? null : candidate.bm25 / best
+    const textScore = scale.scoreOf(candidate.bm25)
     return { candidate, score: (textScore ?? 0) + weightedSignals(question, candidate), textScore }
   })
   scored.sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
@@ -101,7 +131,7 @@ export function rank<T extends RankCandidate>(
 }
 
 /** The features that a score depends on in addition to the BM25 score. */
-export type Signals = Omit<RankCandidate, 'bm25' | 'own' | 'similarity'>
+export type Signals = Omit<RankCandidate, 'bm25' | 'matched' | 'own' | 'similarity'>
 
 /** Returns the weighted sum of a candidate's signals. Without weights, similarity is −1 to 1, the others 0 to 1. */
 export function weightedSignals(question: Question, candidate: Signals): number {
@@ -109,12 +139,14 @@ export function weightedSignals(question: Question, candidate: Signals): number 
   return (
     WEIGHTS.similarity * candidate.similarityWithNeighbours
     + WEIGHTS.actor * Number(candidate.named)
+    + WEIGHTS.self * Number(candidate.named && (cues & Cue.STATES_SELF) !== 0)
     + WEIGHTS.session * candidate.session
     + WEIGHTS.period * Number(question.periods.length > 0 && mayReportOn(question.periods, candidate.at))
     + WEIGHTS.time * Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0)
     + WEIGHTS.amount * Number(question.asksAmount && (cues & Cue.STATES_AMOUNT) !== 0)
     + WEIGHTS.name * Number(question.asksName && (cues & Cue.STATES_NAME) !== 0)
     + WEIGHTS.question * Number((cues & Cue.ASKS) !== 0)
+    + WEIGHTS.echo * Number(candidate.echo)
     + WEIGHTS.answer * Number(candidate.answers)
     + WEIGHTS.substance * Math.min(1, candidate.length / FULL_LENGTH_TERMS)
   )

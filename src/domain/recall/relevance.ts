@@ -1,7 +1,6 @@
 // Estimates the probability that a ranked candidate is evidence for the query, by a logistic function of features that
 // ranking has computed. Pure. Like the scores, it depends only on the query and on memories that the viewer sees.
 
-import { Cue } from '../indexing/cues.ts'
 import { COEFFICIENTS, type RelevanceCoefficients } from './relevance-coefficients.ts'
 
 /** Number of best candidates with which each candidate is compared. Candidates below them change no relevance. */
@@ -17,17 +16,14 @@ const ABSENT_SCORE = 1
 export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>
 
 /** The fields of `Ranked` (rank.ts) on which the relevance depends. */
-type Scored = { candidate: { own: number; session: number; cues: number; similarity: number | null }; score: number }
+type Scored = { candidate: { own: number; session: number; echo: boolean; similarity: number | null }; score: number }
 
 /**
- * Whether a candidate is an echo: a question that contains the whole query. An echo is often the turn from which the
- * query was copied, and would lower the share of every candidate that answers it.
+ * Returns the candidates with which each candidate is compared: the first COMPARED that are not echoes. An echo would
+ * lower the share of every candidate that answers the query.
  */
-const isEcho = ({ candidate: { own, cues } }: Scored) => (cues & Cue.ASKS) !== 0 && own > 0.999
-
-/** Returns the candidates with which each candidate is compared: the first COMPARED that are not echoes. */
 export const comparedOf = <T extends Scored>(ranked: readonly T[]): T[] =>
-  ranked.filter((each) => !isEcho(each)).slice(0, COMPARED)
+  ranked.filter(({ candidate }) => !candidate.echo).slice(0, COMPARED)
 
 const weightOf = (score: number) => Math.exp(SHARPNESS * score)
 
@@ -40,7 +36,7 @@ const weightOfAll = (compared: readonly Scored[]) =>
 
 function featuresIn(all: number, each: Scored): RelevanceFeatures {
   const { candidate, score } = each
-  const echo = isEcho(each)
+  const { echo } = candidate
   return {
     share: SHARPNESS * score - Math.log(echo ? all + weightOf(score) : all),
     own: candidate.own,

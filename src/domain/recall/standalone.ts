@@ -31,9 +31,7 @@ function scoresOf(queryTerms: QueryTerms, statistics: Statistics, terms: readonl
 }
 
 /**
- * Ranks memories, best first. The `textScore` of the best match is not 1 but the share of the query's terms that it
- * contains, weighted by inverse document frequency. Otherwise, a memory that shares only a name with the query could
- * outrank the turn that answers the query.
+ * Ranks memories, best first.
  */
 export function rankStandalone<T extends StandaloneMemory>(
   question: Question,
@@ -52,13 +50,14 @@ export function rankStandalone<T extends StandaloneMemory>(
     return {
       ...each,
       bm25: scores[i]!,
+      matched: own,
       session: own,
       own,
       length: FULL_LENGTH_TERMS,
       similarityWithNeighbours: each.similarity ?? 0,
       answers: false,
+      echo: false,
     }
   })
-  const best = candidates.toSorted((a, b) => b.bm25 - a.bm25)[0]
-  return rank(question, candidates, best && best.bm25 > 0 ? best.bm25 / best.session : 0)
+  return rank(question, candidates)
 }

@@ -11,12 +11,14 @@ const plain: RankCandidate = {
   at: at('2024-01-10T00:00:00Z'),
   cues: 0,
   bm25: 5,
+  matched: 1,
   session: 0.5,
   own: 0.25,
   length: 8,
   similarity: 0.2,
   similarityWithNeighbours: 0.2,
   answers: false,
+  echo: false,
 }
 const toQuestion = (query: string) => readQuestion(query, ['ann', 'bob'])
 const first = (query: string, other: Partial<RankCandidate>) =>
@@ -31,6 +33,7 @@ describe('of two turns that differ in one property, ranking puts first the turn 
     ['is nearer in meaning, together with its neighbours', 'x', { similarityWithNeighbours: 0.4 }, 'other'],
     ['has a vector', 'x', { similarity: null, similarityWithNeighbours: 0 }, 'plain'],
     ['is by an actor named in the query', 'x', { named: true }, 'other'],
+    ['is newer, if it speaks of its author, whom the query does not name', 'x', { cues: Cue.STATES_SELF }, 'plain'],
     ['is in a session about the query', 'x', { session: 0.9 }, 'other'],
     ['is from the month in the query', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
     ['states a time if the query asks for one', 'when', { cues: Cue.STATES_TIME }, 'other'],
@@ -38,6 +41,7 @@ describe('of two turns that differ in one property, ranking puts first the turn 
     ['states an amount if the query asks for one', 'how many', { cues: Cue.STATES_AMOUNT }, 'other'],
     ['states a name if the query asks for one', 'who', { cues: Cue.STATES_NAME }, 'other'],
     ['is not a question', 'x', { cues: Cue.ASKS, at: plain.at + 1 }, 'plain'],
+    ['does not ask the query', 'x', { bm25: 9, echo: true, at: plain.at + 1 }, 'plain'],
     ['follows a question', 'x', { answers: true }, 'other'],
     ['is longer', 'x', { length: 16 }, 'other'],
     ['is newer', 'x', {}, 'plain'],
@@ -52,7 +56,7 @@ describe('the score breakdown', () => {
   ])
   const rest = WEIGHTS.session * 0.5 + WEIGHTS.substance * 0.5
 
-  it('shows the BM25 score relative to the best BM25 score, and null if no word matches', () => {
+  it('shows the BM25 score relative to the best one, which contains all words, and null if no word matches', () => {
     expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])
   })
   it('shows the similarity unchanged', () => {
@@ -62,6 +66,41 @@ describe('the score breakdown', () => {
     expect(best!.score).toBeCloseTo(1 + 0.2 * WEIGHTS.similarity + rest, 10)
     expect(second!.score).toBeCloseTo(0.25 + rest, 10)
     expect(third!.score).toBeCloseTo(-0.5 * WEIGHTS.similarity + rest, 10)
+  })
+})
+
+it('of two turns of the actor that the query names, ranking puts first the one that speaks of its author', () => {
+  const named = { ...plain, named: true }
+  const ranked = rank(toQuestion('x'), [
+    { ...named, id: 'about others' },
+    { ...named, at: plain.at - 1, cues: Cue.STATES_SELF, id: 'about itself' },
+  ])
+  expect(ranked[0]!.candidate.id).toBe('about itself')
+})
+
+describe('the score by words', () => {
+  const textScores = (...candidates: Partial<RankCandidate>[]) =>
+    rank(
+      toQuestion('x'),
+      candidates.map((each) => ({ ...plain, ...each })),
+    ).map(({ textScore }) => textScore)
+
+  it('of the best match is the square root of the share of the words that it contains', () => {
+    expect(textScores({ bm25: 4, matched: 0.25 }, { bm25: 2, matched: 0.2 })).toEqual([0.5, 0.25])
+  })
+
+  it('does not depend on an echo, which scores at most like the best other match', () => {
+    const others = [
+      { bm25: 4, matched: 0.49 },
+      { bm25: 1, matched: 0.2 },
+    ]
+    const [best, second, echo] = textScores(...others, { bm25: 20, matched: 1, echo: true })
+    expect([best, second]).toEqual(textScores(...others))
+    expect(echo).toBe(best)
+  })
+
+  it('of an echo is 1 if no other candidate contains a word', () => {
+    expect(textScores({ bm25: 3, echo: true })).toEqual([1])
   })
 })
 

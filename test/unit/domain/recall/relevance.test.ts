@@ -2,16 +2,15 @@
 // ahead of the other candidates. `npm run bench:relevance` measures its calibration.
 
 import { describe, expect, it } from 'vitest'
-import { Cue } from '../../../../src/domain/indexing/cues.ts'
 import { comparedOf, relevanceAmong, relevanceFeatures } from '../../../../src/domain/recall/relevance.ts'
 
-type Features = { own: number; session: number; cues: number; similarity: number | null }
+type Features = { own: number; session: number; echo: boolean; similarity: number | null }
 type Ranked = { candidate: Features; score: number }
 
 const match = (
   score: number,
-  { own = 0.5, session = 0.8, similarity = 0.3, cues = 0 }: Partial<Features> = {},
-): Ranked => ({ candidate: { own, session, cues, similarity }, score })
+  { own = 0.5, session = 0.8, similarity = 0.3, echo = false }: Partial<Features> = {},
+): Ranked => ({ candidate: { own, session, echo, similarity }, score })
 const relevances = (...ranked: Ranked[]) => {
   const hasVectors = ranked.some(({ candidate }) => candidate.similarity !== null)
   return ranked.map(relevanceAmong(comparedOf(ranked), hasVectors))
@@ -57,8 +56,8 @@ describe('the relevance of a candidate', () => {
     expect(relevances(match(2), ...others(300, 1.2)).slice(0, 20)).toEqual(first)
   })
 
-  it('is not lowered by a question that contains the whole query, such as the turn that asked it', () => {
-    const question = match(3.5, { own: 1, cues: Cue.ASKS })
+  it('is not lowered by a turn that asks the query', () => {
+    const question = match(3.5, { own: 1, echo: true })
     const [asked, ...rest] = relevances(question, match(2), ...others(30, 1.2))
     expect(rest).toEqual(relevances(match(2), ...others(30, 1.2)))
     expect(asked).toBeLessThan(relevances(match(3.5, { own: 1 }), match(2), ...others(30, 1.2))[0]!)
