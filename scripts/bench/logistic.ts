@@ -36,7 +36,7 @@ export const predict = ([intercept, ...weights]: readonly number[], values: read
   sigmoid(weights.reduce((sum, weight, i) => sum + weight * values[i]!, intercept!))
 
 /** Solves a system of linear equations by Gaussian elimination with pivots. */
-function solve(matrix: readonly number[][], right: readonly number[]): number[] {
+export function solve(matrix: readonly number[][], right: readonly number[]): number[] {
   const rows = matrix.map((row, i) => [...row, right[i]!])
   for (let column = 0; column < rows.length; column++) {
     const pivot = rows

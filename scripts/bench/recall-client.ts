@@ -1,6 +1,6 @@
 // The client of the recall benchmark: imports conversations over HTTP, waits for their vectors, and asks the questions.
 
-import { contentOf, type AnsweredQuestion, type Conversation } from './locomo.ts'
+import { contentOf, sessionsOf, type AnsweredQuestion, type Conversation } from './locomo.ts'
 
 /** Number of turns per call of appendTurns. */
 const BATCH = 200
@@ -109,6 +109,7 @@ export function createClient(url: string, tenant: string) {
       const answered: AnsweredQuestion[] = []
       let [hits, withVector] = [0, 0]
       for (const { conversation, conversationId, ids } of imported) {
+        const sessions = sessionsOf(conversation)
         for (const { question, category, evidence } of conversation.questions) {
           const start = performance.now()
           const result = await ask<{ hits: { similarity: number | null; memory: { id: string } }[] }>(
@@ -122,9 +123,11 @@ export function createClient(url: string, tenant: string) {
           hits += result.hits.length
           withVector += result.hits.filter(({ similarity }) => similarity !== null).length
           answered.push({
+            set: conversation.set,
             file: conversation.name,
             category,
             evidence,
+            sessions,
             ms,
             recalled: result.hits.map(({ memory }) => ids.get(memory.id)!),
           })

@@ -1,16 +1,16 @@
-// `npm run bench:recall -- FILE…`: imports LoCoMo conversations through the public API, recalls turns for their
-// questions, and prints the share of the evidence among the first hits. A missed target is only printed; a run that
-// throws sets exit code 1.
+// `npm run bench:recall -- FILE…`: imports conversations of LoCoMo or REALTALK through the public API, recalls turns for
+// their questions, and prints the share of the evidence among the first hits, beside that of BM25 alone. A missed aim is
+// only printed; a run that throws sets exit code 1. `npm run bench:signals` measures what each signal is worth.
 
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { answersOfBm25 } from './bm25-alone.ts'
 import { note } from './figures.ts'
-import { readConversation, scoreTable, type AnsweredQuestion } from './locomo.ts'
+import { filesFound, readConversation, scoreTable, type AnsweredQuestion } from './locomo.ts'
 import { endProcesses, startServer } from './process.ts'
 import { createProgress } from './progress.ts'
 import { createClient, type Imported } from './recall-client.ts'
@@ -18,18 +18,16 @@ import { dropDatabases, withDatabase } from './services.ts'
 
 const USAGE = `Usage: npm run bench:recall -- [--postgres | --url URL] FILE…
 
-FILE        a LoCoMo conversation
+FILE        a conversation of LoCoMo or REALTALK
 --postgres  use the Postgres of TEST_DATABASE_URL instead of the embedded database
 --url URL   use the GraphQL endpoint of a running server, and measure only with vectors; the conversations are deleted
             afterwards
 
 EMBEDDER and its settings are read from the environment, as by the server.`
 
-/** The usage text, with the LoCoMo files found next to the repository. */
+/** The usage text, with the files found next to the repository. */
 function usage(): string {
-  const directory = fileURLToPath(new URL('../../../shared/locomo/', import.meta.url))
-  const files = existsSync(directory) ? readdirSync(directory).filter((name) => /^\d+\.json$/.test(name)) : []
-  const paths = files.map((name) => relative(process.cwd(), join(directory, name)))
+  const paths = filesFound().map((path) => relative(process.cwd(), path))
   return paths.length ? `${USAGE}\n\nFiles found: ${paths.join(' ')}` : USAGE
 }
 
@@ -126,17 +124,20 @@ try {
   process.exit(1)
 }
 progress.end()
+methods.push({ name: 'BM25 alone', answered: conversations.flatMap(answersOfBm25) })
 
 const turns = conversations.reduce((sum, each) => sum + each.turns.length, 0).toLocaleString('en-US')
 const where = url ?? (postgres ? 'Postgres' : 'the embedded database')
 console.log(
   [
-    `\n## Evidence recall on LoCoMo ${conversations.map(({ name }) => name).join(', ')}\n`,
+    `\n## Evidence recall on ${conversations.map(({ set, name }) => `${set} ${name}`).join(', ')}\n`,
     ...scoreTable(methods),
     '',
     ...[
       'Share of the evidence turns of a question among the first 5, 10 and 20 recalled; mean over all questions, in '
         + `percent. ${turns} turns; each question is asked once, over HTTP, in its own conversation, k 20.`,
+      'session@10: the share of the questions for which the first 10 include a turn of a session with evidence. several@10: '
+        + 'of questions with several turns of evidence. BM25 alone: each turn by its own words.',
       `On ${where}; times are measured by the client, one question at a time.`,
       ...notes,
     ].map(note),

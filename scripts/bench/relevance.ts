@@ -2,9 +2,7 @@
 // conversations of LoCoMo and REALTALK, by default the files in ../shared. Each question is asked in its whole
 // conversation, in one session with evidence and in one session without, each time with vectors and without.
 
-import { existsSync, readdirSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { basename, dirname } from 'node:path'
 import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
@@ -15,7 +13,7 @@ import { recallTurns } from '../../src/domain/recall/turns.ts'
 import { readConversationScope } from '../../src/store/sql/recall/read-scope.ts'
 import { note, table } from './figures.ts'
 import { importTurns, waitForVectors } from './import-locomo.ts'
-import { readConversation, type Conversation } from './locomo.ts'
+import { filesFound, readConversation, type Conversation } from './locomo.ts'
 import { brierScore, fitLogistic, logLoss, predict, reliability, type Prediction, type Sample } from './logistic.ts'
 import { createProgress } from './progress.ts'
 
@@ -34,16 +32,7 @@ type Scope = { scope: Hit['scope']; conversationId: string; turnIds: Map<number,
 
 const viewer = { tenant: 'default', actor: 'importer' }
 
-/** The files of the data sets next to the repository. */
-function defaultFiles(): string[] {
-  return ['locomo', 'realtalk'].flatMap((name) => {
-    const directory = fileURLToPath(new URL(`../../../shared/${name}/`, import.meta.url))
-    const files = existsSync(directory) ? readdirSync(directory).filter((file) => /^\d+\.json$/.test(file)) : []
-    return files.sort().map((file) => join(directory, file))
-  })
-}
-
-const paths = process.argv.length > 2 ? process.argv.slice(2) : defaultFiles()
+const paths = process.argv.length > 2 ? process.argv.slice(2) : filesFound()
 if (paths.length < 2) {
   console.error('Usage: npm run bench:relevance -- FILE FILE…   (LoCoMo or REALTALK conversations)')
   process.exit(2)

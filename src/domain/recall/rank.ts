@@ -133,21 +133,24 @@ export function rank<T extends RankCandidate>(question: Question, candidates: re
 /** The features that a score depends on in addition to the BM25 score. */
 export type Signals = Omit<RankCandidate, 'bm25' | 'matched' | 'own' | 'similarity'>
 
+/** A weight for each signal. */
+export type Weights = Readonly<Record<keyof typeof WEIGHTS, number>>
+
 /** Returns the weighted sum of a candidate's signals. Without weights, similarity is −1 to 1, the others 0 to 1. */
-export function weightedSignals(question: Question, candidate: Signals): number {
+export function weightedSignals(question: Question, candidate: Signals, weights: Weights = WEIGHTS): number {
   const { cues } = candidate
   return (
-    WEIGHTS.similarity * candidate.similarityWithNeighbours
-    + WEIGHTS.actor * Number(candidate.named)
-    + WEIGHTS.self * Number(candidate.named && (cues & Cue.STATES_SELF) !== 0)
-    + WEIGHTS.session * candidate.session
-    + WEIGHTS.period * Number(question.periods.length > 0 && mayReportOn(question.periods, candidate.at))
-    + WEIGHTS.time * Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0)
-    + WEIGHTS.amount * Number(question.asksAmount && (cues & Cue.STATES_AMOUNT) !== 0)
-    + WEIGHTS.name * Number(question.asksName && (cues & Cue.STATES_NAME) !== 0)
-    + WEIGHTS.question * Number((cues & Cue.ASKS) !== 0)
-    + WEIGHTS.echo * Number(candidate.echo)
-    + WEIGHTS.answer * Number(candidate.answers)
-    + WEIGHTS.substance * Math.min(1, candidate.length / FULL_LENGTH_TERMS)
+    weights.similarity * candidate.similarityWithNeighbours
+    + weights.actor * Number(candidate.named)
+    + weights.self * Number(candidate.named && (cues & Cue.STATES_SELF) !== 0)
+    + weights.session * candidate.session
+    + weights.period * Number(question.periods.length > 0 && mayReportOn(question.periods, candidate.at))
+    + weights.time * Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0)
+    + weights.amount * Number(question.asksAmount && (cues & Cue.STATES_AMOUNT) !== 0)
+    + weights.name * Number(question.asksName && (cues & Cue.STATES_NAME) !== 0)
+    + weights.question * Number((cues & Cue.ASKS) !== 0)
+    + weights.echo * Number(candidate.echo)
+    + weights.answer * Number(candidate.answers)
+    + weights.substance * Math.min(1, candidate.length / FULL_LENGTH_TERMS)
   )
 }

@@ -11,16 +11,19 @@ import {
   evidenceRecall,
   percentile,
   scoreTable,
+  sessionRecall,
   type AnsweredQuestion,
 } from '../../../../scripts/bench/locomo.ts'
 import { createProgress } from '../../../../scripts/bench/progress.ts'
 import { isLong } from '../../../support/long.ts'
 
 const answered = (evidence: string[], recalled: string[], more: Partial<AnsweredQuestion> = {}): AnsweredQuestion => ({
+  set: 'locomo',
   file: '26',
   category: 4,
   evidence,
   recalled,
+  sessions: new Map([...evidence, ...recalled].map((id) => [id, Number(/D(\d+):/.exec(id)?.[1])])),
   ms: 5,
   ...more,
 })
@@ -41,24 +44,36 @@ describe('evidence recall', () => {
     expect(evidenceRecall(answers, 5)).toBeCloseTo(at5)
   })
 
-  it('is printed with its targets for all questions, by category and by file', () => {
+  it('of sessions is the share of the questions with a hit in a session with evidence', () => {
+    const answers = [answered(['D1:9'], ids(3)), answered(['D2:1', 'D3:1'], ids(3)), answered(['D2:1', 'D1:7'], ids(3))]
+    expect(sessionRecall(answers, 10)).toBeCloseTo(200 / 3)
+    expect(sessionRecall([answered(['D2:1'], [...ids(10), 'D2:2'])], 10)).toBe(0)
+  })
+
+  it('is printed for each set and method, by category and by file, with the aims', () => {
+    const main = [
+      answered(['D1:1'], ids(20), { category: 2, ms: 1 }),
+      answered(['D1:15', 'D1:1'], ids(20), { category: 1, file: '41', ms: 9 }),
+    ]
     const lines = scoreTable([
-      {
-        name: 'with vectors',
-        answered: [
-          answered(['D1:1'], ids(20), { category: 2, ms: 1 }),
-          answered(['D1:15'], ids(20), { category: 1, file: '41', ms: 9 }),
-        ],
-      },
+      { name: 'with vectors', answered: [...main, answered(['D1:1'], ids(9), { set: 'realtalk', file: '7', ms: 2 })] },
+      { name: 'BM25 alone', answered: main.map((each) => ({ ...each, recalled: [], ms: null })) },
     ])
     expect(lines.map((line) => line.trim().split(/\s{2,}/))).toEqual([
-      ['@5', '≥ 72', '@10', '≥ 78', '@20', '≥ 84', 'questions', 'p50 ms', 'p95 ms'],
+      ['@5', '@10', '@20', 'session@10', 'several@10', 'questions', 'p50 ms', 'p95 ms'],
       expect.anything(),
-      ['with vectors', '50.0', 'below', '50.0', 'below', '100.0', 'ok', '2', '1.0', '9.0'],
-      ['1 multi-hop', '0.0', '0.0', '100.0', '1', '9.0', '9.0'],
-      ['2 temporal', '100.0', '100.0', '100.0', '1', '1.0', '1.0'],
-      ['26', '100.0', '100.0', '100.0', '1', '1.0', '1.0'],
-      ['41', '0.0', '0.0', '100.0', '1', '9.0', '9.0'],
+      ['locomo, with vectors', '75.0', '75.0', '100.0', '100.0', '50.0', '2', '1.0', '9.0'],
+      ['locomo, BM25 alone', '0.0', '0.0', '0.0', '0.0', '0.0', '2'],
+      ['1 multi-hop', '50.0', '50.0', '100.0', '100.0', '50.0', '1', '9.0', '9.0'],
+      ['2 temporal', '100.0', '100.0', '100.0', '100.0', '1', '1.0', '1.0'],
+      ['26', '100.0', '100.0', '100.0', '100.0', '1', '1.0', '1.0'],
+      ['41', '50.0', '50.0', '100.0', '100.0', '50.0', '1', '9.0', '9.0'],
+      ['aim', 'below 88', '97', 'below 70'],
+      ['realtalk, with vectors', '100.0', '100.0', '100.0', '100.0', '1', '2.0', '2.0'],
+      ['realtalk, BM25 alone', '0'],
+      ['4 single-hop', '100.0', '100.0', '100.0', '100.0', '1', '2.0', '2.0'],
+      ['7', '100.0', '100.0', '100.0', '100.0', '1', '2.0', '2.0'],
+      ['aim', '70', '55'],
     ])
   })
 
@@ -138,9 +153,10 @@ describe('npm run bench:recall', () => {
     })
     const { code, out, error } = await bench(path)
     expect(error).toContain('with vectors: 100 %  2/2\n')
-    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Evidence recall on LoCoMo 7') })
-    expect(out).toMatch(/^with vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
-    expect(out).toMatch(/^without vectors +100\.0 +ok +100\.0 +ok +100\.0 +ok +2 /m)
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringMatching(/Evidence recall on \S+ 7\n/) })
+    expect(out).toMatch(/^\S+, with vectors +100\.0 +100\.0 +100\.0 +100\.0 +2 /m)
+    expect(out).toMatch(/^\S+, without vectors +100\.0 +100\.0 +100\.0 +100\.0 +2 /m)
+    expect(out).toMatch(/^\S+, BM25 alone +100\.0 +100\.0 +100\.0 +100\.0 +2/m)
   })
 
   it.runIf(isLong)(
@@ -155,7 +171,7 @@ describe('npm run bench:recall', () => {
         expect({ code, out }).toEqual({ code: 2, out: '' })
         expect(error).toContain('Usage: npm run bench:recall -- ')
       }
-      expect(other.error).toMatch(/other\.json is not a LoCoMo conversation/)
+      expect(other.error).toMatch(/other\.json is not a conversation/)
     },
   )
 
