@@ -101,8 +101,8 @@ const RecallHit = builder
         nullable: true,
         description:
           'Word match relative to the best match of the same kind, 0 to 1. The words of neighbouring turns '
-          + "count less than the turn's own. The best fact or summary has 1 only if it contains all words of "
-          + 'the query. Null if no word matches.',
+          + "count less than the turn's own. The best match has 1 only if it contains all words of the query. "
+          + 'Null if no word matches.',
       }),
       neighbours: t.field({
         type: ['Turn'],

@@ -46,6 +46,24 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     return (await recordFacts(world.deps, tenant.as('bob'), { conversationId: where, facts })).facts
   }
 
+  it('puts what is known of the asked person before what that person chats', async () => {
+    for (const text of ['Let us have lunch.', 'Good morning everyone.', 'The meeting is at ten.']) {
+      await tenant.append(conversationId, 'ada', text)
+    }
+    await record(['Ada | likes | green tea', 'Ada | is allergic to | peanuts'])
+    expect((await found('what does Ada like to drink'))[0]).toBe('Ada likes green tea')
+  })
+
+  it('answers a question that stands in the conversation with its answer, not with itself', async () => {
+    const question = 'What does Bob play on Fridays?'
+    for (const text of [question, 'Bob plays badminton on Fridays.', 'Good to know.', 'See you then.']) {
+      await tenant.append(conversationId, 'eve', text)
+    }
+    const asked = await ask(question)
+    expect(textOf(asked.hits[0]!.memory)).toBe('Bob plays badminton on Fridays.')
+    expect(asked.hits.map(({ memory }) => textOf(memory))).toContain(question)
+  })
+
   it('finds the fact that answers a plain question among 200 other facts and 200 turns', async () => {
     const thing = (n: number) => THINGS[n % THINGS.length]!
     const facts: Fact[] = []
