@@ -1,6 +1,7 @@
 // Computes the cues of a turn: ranking signals other than its terms. A cue says that the turn ends with a question, or
-// that it states a time, an amount, a name or something about its author. The rules are approximate and written for English; texts in other
-// languages seldom match. Cues are stored as bits with the turn's terms, so that ranking does not read the text.
+// that it states a time, an amount, a name or something about its author. The rules are approximate and written for
+// English; texts in other languages seldom match. Cues are stored as bits with the turn's terms, so that ranking does
+// not read the text.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 

@@ -42,7 +42,8 @@ export type RankCandidate = {
 }
 
 /**
- * A candidate with its score. `textScore` is its score by words (TextScale), 0 to 1; null if no word matches. `relevance` is the calibrated probability that the candidate is evidence for the query (relevance.ts).
+ * A candidate with its score. `textScore` is its score by words (TextScale), 0 to 1; null if no word matches.
+ * `relevance` is the calibrated probability that the candidate is evidence for the query (relevance.ts).
  */
 export type Ranked<T> = { candidate: T; score: number; relevance: number; textScore: number | null }
 

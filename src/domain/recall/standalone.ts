@@ -30,9 +30,7 @@ function scoresOf(queryTerms: QueryTerms, statistics: Statistics, terms: readonl
   })
 }
 
-/**
- * Ranks memories, best first.
- */
+/** Ranks memories, best first. */
 export function rankStandalone<T extends StandaloneMemory>(
   question: Question,
   queryTerms: QueryTerms,
