@@ -6,8 +6,8 @@ import { APIConnectionError, APIError } from 'openai'
 import { isTooLongFailure, isTransientStatus, pauseOf } from '../http-failure.ts'
 import { CallFailed } from '../ports/call-failed.ts'
 
-/** The operator's names for the settings of a provider. */
-export type SettingNames = { url: string; key: string; model: string }
+/** The operator's names for the settings of a provider. `model` is null if its servers have only one. */
+export type SettingNames = { url: string; key: string; model: string | null }
 
 /** The environment variables of a provider, except the one that selects the model. */
 export const OPENAI_VARIABLES = { url: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY' }
@@ -20,6 +20,8 @@ export type ErrorContext = {
   noun: string
   /** The settings that error messages name. */
   settings: SettingNames
+  /** What the operator should know about the URL. Defaults to a hint that most end in /v1. */
+  urlHint?: string
   /** The next step for the operator, unless the HTTP status suggests another. */
   advice: string
   /** Whether the provider divides a request that is too long. If so, the request is not retried unchanged. */
@@ -40,7 +42,8 @@ export type Explained = {
 /** The server did not answer in time. Clients receive the message. */
 export class Unreachable extends Error {}
 
-const checkUrl = ({ settings }: ErrorContext) => `Check ${settings.url}: with most servers it ends in /v1.`
+const checkUrl = ({ settings, urlHint = 'with most servers it ends in /v1' }: ErrorContext) =>
+  `Check ${settings.url}: ${urlHint}.`
 
 /** Returns the error for a reply with an unexpected structure, which probably comes from a different service. */
 export const wrongReply = (context: ErrorContext) =>
@@ -50,7 +53,7 @@ const nextStep = (status: number, context: ErrorContext): string =>
   status === 401 || status === 403
     ? `Check ${context.settings.key}.`
     : status === 404
-      ? `Check ${context.settings.model}. ${checkUrl(context)}`
+      ? `${context.settings.model === null ? '' : `Check ${context.settings.model}. `}${checkUrl(context)}`
       : status === 405
         ? checkUrl(context)
         : context.advice

@@ -1,55 +1,90 @@
-// The worker thread of embedder.ts: loads the model with the first message, and embeds one message at a time. A thread
-// is needed because ONNX Runtime for Node computes on the calling thread (microsoft/onnxruntime#19611). There is only
-// one, because ONNX Runtime has crashed with several threads (huggingface/transformers.js#1292).
+// The worker thread of thread.ts: loads each model with its first request, and computes one request of a model at a
+// time. A thread is needed because ONNX Runtime for Node computes on the calling thread (microsoft/onnxruntime#19611).
 
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 
-export type WorkerData = {
+export type ModelSource = {
   /** The module to import: the package, or its replacement in a test. */
   library: string
   model: string
   /** Whether the model is a directory. If so, nothing is downloaded. */
   isLocal: boolean
 }
-export type EmbedRequest = { id: number; texts: string[] }
-/** The vectors or the problem. `dims` is the shape of the output; `data` contains the vectors one after another. */
-export type EmbedReply =
+/** The input of each task: texts to embed, and texts to score for a query. Texts and queries are not empty. */
+export type Inputs = { embed: { texts: string[] }; rerank: { query: string; texts: string[] } }
+export type Task = keyof Inputs
+/** A task for a user, which has its own copy of the model. */
+export type ModelRequest = {
+  [T in Task]: { id: number; user: number; task: T; source: ModelSource; input: Inputs[T] }
+}[Task]
+/** Releases the model of a user. */
+export type Release = { released: number }
+/** The output or the problem. `dims` is the shape of the output; `data` contains its rows one after another. */
+export type ModelReply =
   | { id: number; dims: number[]; data: Float32Array<ArrayBuffer> }
   | { id: number; problem: 'not installed' | 'unreachable' | 'broken'; message: string }
 
 /** The part of the package that this file uses: https://huggingface.co/docs/transformers.js/api/pipelines */
-type Extractor = (texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>
 type Tensor = { dims: number[]; data: Float32Array }
+type Disposable = { dispose(): Promise<unknown> }
+type Extractor = Disposable & ((texts: string[], options: { pooling: 'mean'; normalize: true }) => Promise<Tensor>)
+type Tokenizer = (texts: string[], options: { text_pair: string[]; padding: true; truncation: true }) => object
+type Classifier = Disposable & ((inputs: object) => Promise<{ logits: Tensor }>)
+type LoadOptions = { dtype: 'fp32'; local_files_only: boolean }
 type Library = {
-  pipeline(
-    task: 'feature-extraction',
-    model: string,
-    options: { dtype: 'fp32'; local_files_only: boolean },
-  ): Promise<Extractor>
+  pipeline(task: 'feature-extraction', model: string, options: LoadOptions): Promise<Extractor>
+  AutoTokenizer: { from_pretrained(model: string, options: { local_files_only: boolean }): Promise<Tokenizer> }
+  AutoModelForSequenceClassification: { from_pretrained(model: string, options: LoadOptions): Promise<Classifier> }
 }
 
-const { library, model, isLocal } = workerData as WorkerData
+type Loaded<Input> = { run(input: Input): Promise<Tensor>; dispose(): Promise<unknown> }
 
-/** The model, loading or loaded; null before the first attempt and after a failed one. */
-let loading: Promise<Extractor> | null = null
+/** With quantised weights, the output depends on the processor; with fp32 weights, it is nearly independent of it. */
+const DTYPE = 'fp32'
 
-async function load(): Promise<Extractor> {
-  const { pipeline } = (await import(library)) as Library
-  // With quantised weights, the vectors depend on the processor; with fp32 weights, they are nearly independent of it.
-  return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
+const LOADERS: { [T in Task]: (source: ModelSource) => Promise<Loaded<Inputs[T]>> } = {
+  async embed({ library, model, isLocal }) {
+    const { pipeline } = (await import(library)) as Library
+    const extract = await pipeline('feature-extraction', model, { dtype: DTYPE, local_files_only: isLocal })
+    return {
+      run: ({ texts }) => extract(texts, { pooling: 'mean', normalize: true }),
+      dispose: () => extract.dispose(),
+    }
+  },
+  async rerank({ library, model, isLocal }) {
+    const { AutoTokenizer, AutoModelForSequenceClassification } = (await import(library)) as Library
+    const [tokenize, classify] = await Promise.all([
+      AutoTokenizer.from_pretrained(model, { local_files_only: isLocal }),
+      AutoModelForSequenceClassification.from_pretrained(model, { dtype: DTYPE, local_files_only: isLocal }),
+    ])
+    return {
+      async run({ query, texts }) {
+        const pairs = tokenize(
+          texts.map(() => query),
+          { text_pair: texts, padding: true, truncation: true },
+        )
+        return (await classify(pairs)).logits
+      },
+      dispose: () => classify.dispose(),
+    }
+  },
 }
 
-async function answer({ id, texts }: EmbedRequest): Promise<EmbedReply> {
+/** The model of a user. `loading` is null before the first attempt to load it and after a failed one. */
+type User = { loading: Promise<Loaded<never>> | null; last: Promise<void> }
+const users = new Map<number, User>()
+
+async function answer(user: User, { id, task, source, input }: ModelRequest): Promise<ModelReply> {
   try {
-    loading ??= load()
-    const extract = await loading.catch((error: unknown) => {
-      loading = null
+    user.loading ??= LOADERS[task](source)
+    const { run } = await user.loading.catch((error: unknown) => {
+      user.loading = null
       throw error
     })
-    const { dims, data } = await extract(texts, { pooling: 'mean', normalize: true })
+    const { dims, data } = await run(input as never)
     return { id, dims, data: Float32Array.from(data) }
   } catch (error) {
-    return { id, problem: problemOf(error), message: String((error as Error)?.message ?? error) }
+    return { id, problem: problemOf(error, source), message: String((error as Error)?.message ?? error) }
   }
 }
 
@@ -57,16 +92,28 @@ async function answer({ id, texts }: EmbedRequest): Promise<EmbedReply> {
 const UNREACHABLE =
   /fetch failed|terminated|time(d |-)?out|Internal server error|Bad gateway|Service unavailable|\((429|5\d\d)\)/i
 
-function problemOf(error: unknown): Extract<EmbedReply, { problem: string }>['problem'] {
+function problemOf(
+  error: unknown,
+  { library, isLocal }: ModelSource,
+): Extract<ModelReply, { problem: string }>['problem'] {
   const { code, message } = error as { code?: string; message?: string }
   if (/^(ERR_)?MODULE_NOT_FOUND$/.test(code ?? '') && message?.includes(`'${library}'`)) return 'not installed'
   return !isLocal && UNREACHABLE.test(message ?? '') ? 'unreachable' : 'broken'
 }
 
-let last: Promise<void> = Promise.resolve()
-parentPort!.on('message', (request: EmbedRequest) => {
-  last = last.then(async () => {
-    const reply = await answer(request)
+/** Frees the memory of the user's model, after its requests. */
+function release(released: number): void {
+  const user = users.get(released)
+  users.delete(released)
+  void user?.last.then(async () => (await user.loading)?.dispose()).catch(() => {})
+}
+
+parentPort!.on('message', (request: ModelRequest | Release) => {
+  if ('released' in request) return release(request.released)
+  const user: User = users.get(request.user) ?? { loading: null, last: Promise.resolve() }
+  users.set(request.user, user)
+  user.last = user.last.then(async () => {
+    const reply = await answer(user, request)
     parentPort!.postMessage(reply, 'data' in reply ? [reply.data.buffer] : [])
   })
 })
