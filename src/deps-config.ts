@@ -27,6 +27,8 @@ export type DepsConfig = Pick<
   & EngineSettings & {
     /** Directory of the embedded database; null for a database in memory. */
     dataDir: string | null
+    /** Settings of the reranker. Defaults to none. */
+    reranker?: Config['reranker'] | undefined
     /** URL of a streaming replica for recall and contexts. Defaults to none. */
     databaseReadUrl?: string | undefined
     /** URL with the role that owns the tables, for migrations. Defaults to `databaseUrl`. */

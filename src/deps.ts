@@ -230,7 +230,7 @@ export async function createDeps(
     const presenceDeps = { clock, db, bus, presence, presenceTtlMs: config.presenceTtlMs, log }
     const connections = createConnections(presenceDeps)
     cleanup.add(() => connections.close())
-    const services = await createServices(config, embedder, cleanup)
+    const services = await createServices(config, embedder, log, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
     cleanup.add(() => jobs.close())
     const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(

@@ -285,9 +285,8 @@ export function loadConfig(
     const all = [...layered.problems, ...secrets.problems.values(), ...problems, ...providers.problems]
     throw new ConfigError([...new Set(all)])
   }
-  const { limits, allowedOrigins, trustedProxies, authentication, embedder, summarizer, extractor, automatic } = data
-  const parts = [limits, allowedOrigins, trustedProxies, authentication, embedder, summarizer, extractor, automatic]
-  for (const part of parts) Object.freeze(part)
+  const { limits, allowedOrigins, trustedProxies, authentication, automatic } = data
+  for (const part of [limits, allowedOrigins, trustedProxies, authentication, automatic]) Object.freeze(part)
   // A provider of the file replaces one of the same name.
   return Object.freeze({ ...data, chatProviders: Object.freeze({ ...data.chatProviders, ...providers.providers }) })
 }

@@ -5,9 +5,10 @@ import type { z } from 'zod'
 import { oneOf } from '../fields.ts'
 import type { Entry, Problem } from '../providers/entry.ts'
 import { KINDS, type EmbedderSettings, type FactSettings, type SummarizerSettings } from '../providers/registry.ts'
+import type { RerankerSettings } from '../providers/reranker-registry.ts'
 
 type AnyEntry = Entry<unknown, never, unknown>
-/** A kind of provider: embedder, summarizer or extractor. `variable` is the variable that selects the provider. */
+/** A kind of provider, for example the embedder. `variable` is the variable that selects the provider. */
 type Kind = { variable: string; description: string; entries: Record<string, AnyEntry> }
 type Environment = Record<string, unknown>
 
@@ -58,11 +59,13 @@ export const providerChecks = kinds.map((kind) => ({
   problems: (env: Environment) => problemsOf(kind, env),
 }))
 
-const settingsOf = ({ variable, entries }: Kind, env: Environment) => entries[env[variable] as string]!.settings(env)
+const settingsOf = ({ variable, entries }: Kind, env: Environment) =>
+  Object.freeze(entries[env[variable] as string]!.settings(env))
 
-/** The settings of the selected providers. */
+/** The settings of the selected providers, frozen. */
 export const providersOf = (env: Environment) => ({
   embedder: settingsOf(KINDS.embedder, env) as EmbedderSettings,
+  reranker: settingsOf(KINDS.reranker, env) as RerankerSettings,
   summarizer: settingsOf(KINDS.summarizer, env) as SummarizerSettings,
   extractor: settingsOf(KINDS.extractor, env) as FactSettings,
 })

@@ -7,6 +7,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import type { RateLimit } from '../bus/rate-limit.ts'
 import type { Embedder } from '../providers/ports/embedder.ts'
+import type { Reranking } from '../providers/ports/reranker.ts'
 import type { FactServices } from '../providers/ports/fact-services.ts'
 import type { Providers } from '../providers/ports/chat-providers.ts'
 import type { Summarizers } from '../providers/ports/summarizer.ts'
@@ -77,6 +78,8 @@ export type Platform = {
   tokens: TokenCounter
   /** The configured embedder. Searches use `Deps.embedding.serving()`, which may still be the previous embedder. */
   embedder: Embedder
+  /** Scores the best hits of recall once more; null without a reranker. */
+  reranking: Reranking | null
   summarizers: Summarizers
   /** The chat providers that runs choose by name. */
   providers: Providers

@@ -4,7 +4,7 @@
 import type { Config } from '../config/config.ts'
 import { inspectDatabase } from './database.ts'
 import type { Finding } from './finding.ts'
-import { inspectEmbedder, inspectModels, inspectRedis } from './services.ts'
+import { inspectEmbedder, inspectModels, inspectRedis, inspectReranker } from './services.ts'
 import { inspectSettings } from './settings.ts'
 
 export type { Finding } from './finding.ts'
@@ -16,11 +16,12 @@ export type Inspection = {
 }
 
 export async function inspect(config: Config): Promise<Inspection> {
-  const [{ name, findings: embedder }, redis, models] = await Promise.all([
+  const [{ name, findings: embedder }, redis, reranker, models] = await Promise.all([
     inspectEmbedder(config),
     inspectRedis(config),
+    inspectReranker(config),
     inspectModels(config),
   ])
   const { findings: database, isInUse } = await inspectDatabase(config, name)
-  return { findings: [...inspectSettings(config), ...database, ...redis, ...embedder, ...models], isInUse }
+  return { findings: [...inspectSettings(config), ...database, ...redis, ...embedder, ...reranker, ...models], isInUse }
 }

@@ -1,4 +1,4 @@
-// Checks the services that the settings name: Redis, the embedder, and the servers of models. A server of models is asked
+// Checks the services that the settings name: Redis, the embedder, the reranker, and the servers of models. A server of models is asked
 // for its list of models, which costs nothing.
 
 import { createCleanup } from '../cleanup.ts'
@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { openBus } from '../deps.ts'
 import { createLog } from '../log.ts'
 import { createEmbedder } from '../providers/registry.ts'
+import { createReranking } from '../providers/reranker-registry.ts'
 import { checked, CHECK_MS, failure, ok, warning, type Finding } from './finding.ts'
 
 /** Maximum size of a list of models, in bytes. */
@@ -44,6 +45,21 @@ export async function inspectEmbedder(config: Config): Promise<{ name: string | 
       : [ok('embedder', `${embedder.name}, ${dimension} dimensions`)]
   })
   return { name, findings }
+}
+
+/** Checks the reranker; no finding without one. */
+export async function inspectReranker({ reranker: settings }: Config): Promise<readonly Finding[]> {
+  if (settings.kind === 'off') return []
+  const next = 'check RERANKER, RERANK_URL, RERANK_API_KEY and RERANK_MODEL'
+  return checked('reranker', next, async () => {
+    const problems: string[] = []
+    const log = { warn: (details: { cause?: string }) => void problems.push(details.cause ?? 'it is not ready') }
+    const { reranker, candidates } = (await createReranking(settings, log))!
+    await reranker.close()
+    return problems.length > 0
+      ? problems.map((problem) => failure('reranker', `${reranker.name}: ${problem}`, next))
+      : [ok('reranker', `${reranker.name}, scores ${candidates} hits of a recall`)]
+  })
 }
 
 type Endpoint = { baseUrl: string; apiKey: string | undefined; users: string[]; models: Set<string> }

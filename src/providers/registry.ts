@@ -11,7 +11,8 @@ import type { Embedder } from './ports/embedder.ts'
 import type { FactServices } from './ports/fact-services.ts'
 import type { Summarizer, Summarizers } from './ports/summarizer.ts'
 import type { TransformersSettings } from './transformers/embedder.ts'
-import { TEST_TIMEOUT_MS, testEmbedder, type EmbedderTestLog } from './test-embedder.ts'
+import { rerankers } from './reranker-registry.ts'
+import { TEST_TIMEOUT_MS, testProvider, type ProviderTestLog } from './test-provider.ts'
 import {
   canShorten,
   chatModel,
@@ -26,7 +27,7 @@ import {
 /** The entry of an embedder. `create` also tests the embedder unless it is built in. */
 type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = Entry<
   Settings,
-  EmbedderTestLog,
+  ProviderTestLog,
   Embedder,
   Variables
 > & {
@@ -50,6 +51,14 @@ const provider = <Settings, Port, Variables extends z.ZodRawShape = z.ZodRawShap
  * directory of the operator's prompts, undefined for none.
  */
 export type ProviderNeeds = { words: Embedder; tokens: TokenCounter; promptsDir?: string | undefined }
+
+/** Embeds a word. @throws CallFailed, after closing the embedder, if the operator must correct a setting */
+const testEmbedder = (provider: Embedder, log: ProviderTestLog) =>
+  testProvider(
+    { port: 'embedder', provider, effect: 'turns get no vectors until it is' },
+    (signal) => provider.embed(['hello'], signal),
+    log,
+  )
 
 /** The fields of an entry without variables. */
 const NONE = { variables: {}, problems: () => [] }
@@ -182,6 +191,11 @@ export const factServices = {
 /** The kinds of providers: the variable that selects one, a description, and the entries by name. */
 export const KINDS = {
   embedder: { variable: 'EMBEDDER', description: 'Provider of embeddings', entries: embedders },
+  reranker: {
+    variable: 'RERANKER',
+    description: 'Provider that scores the best hits of recall once more',
+    entries: rerankers,
+  },
   summarizer: { variable: 'SUMMARIZER', description: 'Provider of summaries of old turns', entries: summarizers },
   extractor: { variable: 'EXTRACTOR', description: 'Provider of facts and profiles', entries: factServices },
 }
@@ -194,7 +208,7 @@ export type SummarizerSettings = SettingsOf<typeof summarizers>
 export type FactSettings = SettingsOf<typeof factServices>
 
 /** Creates the selected embedder. @throws CallFailed if the operator must correct a key, a model or a setting */
-export async function createEmbedder(settings: EmbedderSettings, log: EmbedderTestLog): Promise<Embedder> {
+export async function createEmbedder(settings: EmbedderSettings, log: ProviderTestLog): Promise<Embedder> {
   const entries: Record<string, EmbedderEntry<EmbedderSettings>> = embedders
   const created = await entries[settings.kind]!.create(settings, log)
   const revision = 'revision' in settings ? settings.revision : undefined
@@ -220,7 +234,7 @@ const withRevision = ({ name, dimension, batch, embed, close }: Embedder, revisi
 export async function findEmbedder(
   stored: StoredEmbedder,
   selected: EmbedderSettings,
-  log: EmbedderTestLog,
+  log: ProviderTestLog,
 ): Promise<Embedder | null> {
   const [, name = stored.name, revision] = REVISED.exec(stored.name) ?? []
   for (const [kind, entry] of Object.entries<EmbedderEntry<EmbedderSettings>>(embedders)) {

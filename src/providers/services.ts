@@ -11,13 +11,16 @@ import {
   type FactSettings,
   type SummarizerSettings,
 } from './registry.ts'
+import { createReranking, type RerankerSettings } from './reranker-registry.ts'
 import { createStaticEmbedder } from './static/embedder.ts'
+import type { ProviderTestLog } from './test-provider.ts'
 
 export type ServiceSettings = {
   embedder: EmbedderSettings
   summarizer: SummarizerSettings
   extractor: FactSettings
   promptsDir: string | undefined
+  reranker?: RerankerSettings | undefined
   chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
   providers?: Readonly<Record<string, GivenProvider>> | undefined
 }
@@ -25,12 +28,16 @@ export type ServiceSettings = {
 /**
  * Creates these objects, and adds a cleanup step for each. `embedder` is the selected embedder.
  * @throws TypeError for invalid names of chat providers
+ * @throws CallFailed if the operator must correct a setting of the reranker
  */
 export async function createServices(
   settings: ServiceSettings,
   embedder: Embedder,
+  log: ProviderTestLog,
   cleanup: { add(step: () => unknown): void },
 ) {
+  const reranking = await createReranking(settings.reranker ?? { kind: 'off' }, log)
+  if (reranking) cleanup.add(() => reranking.reranker.close())
   const tokens = createTokenCounter()
   cleanup.add(() => tokens.close())
   const words = settings.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
@@ -42,5 +49,5 @@ export async function createServices(
   cleanup.add(() => factServices.close())
   const providers = await createProviders(settings.chatProviders ?? {}, settings.providers)
   cleanup.add(() => providers.close())
-  return { tokens, summarizers, factServices, providers }
+  return { tokens, reranking, summarizers, factServices, providers }
 }

@@ -6,16 +6,18 @@ import { endpoint, model, number } from '../fields.ts'
 import type { Problem, Values } from './entry.ts'
 import { MAX_DIMENSIONS } from './ports/embedder.ts'
 
+/** The key of an API. */
+export const key = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces or line breaks')
+  .optional()
+
 /** Variables of any OpenAI-compatible API. */
 export const OPENAI = {
   OPENAI_BASE_URL: endpoint
     .prefault('https://api.openai.com/v1')
     .describe('Base URL of an OpenAI-compatible API: OpenAI, Ollama, vLLM …'),
-  OPENAI_API_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces or line breaks')
-    .optional()
-    .describe('Key for that API. OpenAI requires one; local servers may not.'),
+  OPENAI_API_KEY: key.describe('Key for that API. OpenAI requires one; local servers may not.'),
 }
 
 /** Reports a missing key if the URL is OpenAI's own, because other servers may not require a key. */

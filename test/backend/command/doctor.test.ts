@@ -10,6 +10,7 @@ import { EXIT } from '../../../src/command/program.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { backends } from '../../support/backend.ts'
 import { runCommand } from '../../support/command.ts'
+import { createFakeRerank } from '../../support/fake-rerank.ts'
 import { useServer } from '../../support/server.ts'
 import { useWorld } from '../../support/world.ts'
 
@@ -175,6 +176,23 @@ describe('colloquy doctor', () => {
     ])
     const other = await serveModels(() => [404, {}])
     expect(await models({ OPENAI_BASE_URL: other })).toMatchObject([{ state: 'warning' }])
+  })
+
+  it('makes one call of the reranker: its URL, its key, its answer', async () => {
+    const reranker = async (env: Record<string, string>) =>
+      (await doctor({ ...NOWHERE, RERANKER: 'openai', RERANK_MODEL: 'm', RERANK_CANDIDATES: '20', ...env })).of(
+        'reranker',
+      )
+    const server = await createFakeRerank('documents', { key: 'sk-1' })
+    onTestFinished(() => server.stop())
+    const RERANK_URL = server.url
+    expect(await reranker({ RERANK_URL, RERANK_API_KEY: 'sk-1' })).toEqual([
+      { check: 'reranker', state: 'ok', message: 'openai:m, scores 20 hits of a recall', next: null },
+    ])
+    expect(await reranker({ RERANK_URL })).toMatchObject([
+      { state: 'failure', message: expect.stringContaining('status 401. Check RERANK_API_KEY.') },
+    ])
+    expect((await doctor(NOWHERE)).of('reranker')).toEqual([])
   })
 
   it('says that an address is no Colloquy server', async () => {

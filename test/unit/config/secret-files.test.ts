@@ -44,6 +44,8 @@ describe('a secret in a file', () => {
       'REDIS_URL_FILE',
       'OPENAI_BASE_URL_FILE',
       'OPENAI_API_KEY_FILE',
+      'RERANK_URL_FILE',
+      'RERANK_API_KEY_FILE',
       'JWT_SECRET_FILE',
       'JWKS_URL_FILE',
       'INTEGRITY_KEY_FILE',
