@@ -87,8 +87,15 @@ const RecallHit = builder
       }),
       score: t.exposeFloat('score', {
         description:
-          'Weighted sum of the ranking signals. Hits are sorted by it, highest first. Comparable only '
-          + 'within one recall; see `relevance`.',
+          'Weighted sum of the ranking signals. Hits without a `rerankScore` are sorted by it, highest first. '
+          + 'Comparable only within one recall; see `relevance`.',
+      }),
+      rerankScore: t.exposeFloat('rerankScore', {
+        nullable: true,
+        description:
+          'Score of the reranker, on the scale of its model. Hits with one are sorted by it, highest first, and '
+          + 'come before the others. Null if the reranker has not scored the memory; always null if none is '
+          + 'configured.',
       }),
       similarity: t.exposeFloat('similarity', {
         nullable: true,
@@ -126,6 +133,11 @@ const RecallPlan = builder
       }),
       candidates: t.exposeInt('candidates', {
         description: 'Number of memories that were ranked. The hits are the best of them.',
+      }),
+      reranked: t.exposeInt('reranked', {
+        description:
+          'Number of the candidates that the reranker scored. 0 if none is configured, if it has failed, or if '
+          + 'earlier pages contain all that it would score.',
       }),
     }),
   })

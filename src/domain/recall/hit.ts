@@ -9,8 +9,10 @@ import type { ChosenMemory, Memory, RankedMemory } from './memory.ts'
 
 export type RecallHit = {
   memory: Memory
-  /** The weighted sum of rank.ts; hits are sorted by it, highest first. */
+  /** The weighted sum of rank.ts. Hits are sorted by it, highest first, after those with a `rerankScore`. */
   score: number
+  /** The reranker's score, on the scale of its model; null if the reranker has not scored the memory. */
+  rerankScore: number | null
   /** Calibrated probability that the memory is evidence for the query (relevance.ts), 0 to 1. */
   relevance: number
   /**
@@ -42,8 +44,15 @@ export function turnsOfHitsRead(viewer: Viewer, chosen: readonly ChosenMemory[])
   return versions.size > 0 ? turnsAtRead(viewer, [...versions.values()]) : null
 }
 
-/** Returns the hits. Omits a hit whose turn was not read. @param read the turns that were read */
-export function hitsOf(chosen: readonly ChosenMemory[], read: readonly Turn[]): RecallHit[] {
+/**
+ * Returns the hits. Omits a hit whose turn was not read.
+ * @param read the turns that were read @param rerankScores the scores of the hits that the reranker scored
+ */
+export function hitsOf(
+  chosen: readonly ChosenMemory[],
+  read: readonly Turn[],
+  rerankScores: ReadonlyMap<RankedMemory, number>,
+): RecallHit[] {
   const turns = new Map(read.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
   const memoryOf = ({ candidate }: RankedMemory): Memory | null => {
     if (candidate.kind === 'FACT') return { kind: 'FACT', fact: candidate.fact }
@@ -65,6 +74,7 @@ export function hitsOf(chosen: readonly ChosenMemory[], read: readonly Turn[]): 
       {
         memory,
         score,
+        rerankScore: rerankScores.get(hit) ?? null,
         relevance,
         similarity,
         textScore,

@@ -2,37 +2,25 @@
 // viewer sees them. Finds new turns by words immediately, and by vectors after they are embedded.
 
 import { z } from 'zod'
-import { InvalidInput, NotFound } from '../../errors.ts'
+import { NotFound } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
-import {
-  conversationScopeRead,
-  readConversationScope,
-  readWideScope,
-  type ScopeConversation,
-  type ScopeRead,
-  type WideScope,
-} from '../../store/sql/recall/read-scope.ts'
-import type { TurnCandidate } from './candidate.ts'
+import { conversationScopeRead, type ScopeConversation, type ScopeRead } from '../../store/sql/recall/read-scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { HITS, MAX_HITS } from '../call-defaults.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Viewer } from '../view.ts'
-import { embedQuery } from './embed-query.ts'
-import { recallFacts } from './facts.ts'
 import { isSearchedWhole } from './gather.ts'
 import { hitsOf, turnsOfHitsRead, type RecallHit } from './hit.ts'
+import { NO_SCORES, rerank } from './rerank.ts'
 import { isSameScope } from './scope-guesses.ts'
 import type { Turn } from '../turn/turn.ts'
 import { readAll } from '../../store/read.ts'
-import type { SearchRequest, GatheredTurns, TurnPlace } from './search.ts'
-import { choose, identityOf, KINDS, merge, type MemoryKind, type RankedMemory } from './memory.ts'
-import { toTerms } from './query-terms.ts'
+import type { GatheredTurns, TurnPlace } from './search.ts'
+import { DEFAULT_KINDS, SCOPES, searchMemories, type Searched } from './search-memories.ts'
+import { choose, identityOf, KINDS, type RankedMemory } from './memory.ts'
 import { decodePosition, encodePosition, hitKey, MAX_PAGED_HITS, recallIdentity } from './recall-cursor.ts'
-import { recallSummaries } from './summaries.ts'
-import { toRanking, type Ranking } from './rank.ts'
-import { recallTurns } from './turns.ts'
 
 /** Maximum length of a query, in code points. */
 export const MAX_QUERY = 10_000
@@ -40,10 +28,6 @@ export const MAX_QUERY = 10_000
 const MIN_CANDIDATES = 64
 /** Maximum number of neighbours on each side of a hit. */
 export const MAX_NEIGHBOURS = 10
-
-const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
-/** Kinds searched by default. */
-const DEFAULT_KINDS: readonly MemoryKind[] = ['TURN', 'FACT']
 
 const recallInput = z.object({
   query: text(MAX_QUERY).refine((query) => query.trim() !== '', 'must not be empty'),
@@ -63,10 +47,13 @@ const recallInput = z.object({
 })
 export type RecallInput = z.input<typeof recallInput>
 
-/** A page of hits. `plan` contains the method of the vector search, and the number of candidates that were ranked. */
+/**
+ * A page of hits. `plan` contains the method of the vector search, the number of candidates that were ranked, and the
+ * number of them that the reranker scored.
+ */
 export type Recall = {
   hits: RecallHit[]
-  plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number }
+  plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number; reranked: number }
   /** Whether another page exists; false after MAX_PAGED_HITS hits, even if more match. */
   hasNextPage: boolean
   /** Whether the recall was called with `after`. */
@@ -96,8 +83,9 @@ export const coveringJournal = (input: RecallInput): string | null =>
   isWide(input) ? null : (input.conversationId ?? null)
 
 /**
- * Returns the `k` most relevant memories, best first. `k` and `threshold` default to those of the tenant, `kinds`
- * to DEFAULT_KINDS. Excludes superseded, streaming and aborted turns, and superseded facts.
+ * Returns the `k` most relevant memories: first those that the reranker scored, best first (rerank.ts), then the others
+ * by `score`, highest first. `k` and `threshold` default to those of the tenant, `kinds` to DEFAULT_KINDS. Excludes
+ * superseded, streaming and aborted turns, and superseded facts.
  *
  * With `after`, a cursor, returns the hits that follow the hits of the earlier pages; all pages together have at most
  * MAX_PAGED_HITS hits. A page repeats no hit of an earlier page, even if its turn has a newer version by then. Memories
@@ -131,11 +119,15 @@ export async function recall(
   const read = position?.read ?? []
   const k = Math.min(given.k ?? defaults.recallHits ?? HITS.recall, MAX_PAGED_HITS - read.length)
   const writtenBy = position && new Date(position.readAt)
-  const limit = Math.max(MIN_CANDIDATES, read.length + k + 1)
+  const limit = Math.max(MIN_CANDIDATES, read.length + k + 1, deps.reranking?.candidates ?? 0)
   const find = async (scopeRead: ScopeRead | null): Promise<Found> => {
-    const found = await search(deps, viewer, given, { writtenBy, limit, queryTurn, scopeRead })
-    const hits = unreadOf(found.ranked.hits, read, given.threshold)
-    return { ...found, ...choose(hits, k, given.neighbours ?? 0, given.maxTokens ?? Infinity) }
+    const found = await searchMemories(deps, viewer, given, { writtenBy, limit, queryTurn, scopeRead })
+    const isUnread = unreadAfter(read)
+    const relevant = relevantOf(found.ranked.hits, given.threshold)
+    const reranked = deps.reranking && (await rerank(deps, viewer, given.query, { hits: relevant, isUnread }))
+    const hits = only(reranked?.hits ?? relevant, isUnread)
+    const rerankScores = reranked?.scores ?? NO_SCORES
+    return { ...found, rerankScores, ...choose(hits, k, given.neighbours ?? 0, given.maxTokens ?? Infinity) }
   }
   const guess = scope === null && position === null ? guessScope(deps, viewer, given) : null
   const { found, turns } = guess
@@ -153,8 +145,8 @@ export async function recall(
       read: [...read, ...chosen.slice(0, hits).map(({ hit }) => hitKey(identityOf(hit)))],
     })
   return {
-    hits: hitsOf(chosen, turns),
-    plan: { vectorSearch, candidates: found.ranked.count },
+    hits: hitsOf(chosen, turns, found.rerankScores),
+    plan: { vectorSearch, candidates: found.ranked.count, reranked: found.rerankScores.size },
     hasNextPage: isMore && read.length + chosen.length < MAX_PAGED_HITS,
     hasPreviousPage: position !== null,
     get startCursor() {
@@ -166,8 +158,8 @@ export async function recall(
   }
 }
 
-/** The result of a search, and the hits chosen for the page. */
-type Found = Searched & ReturnType<typeof choose>
+/** The result of a search, the reranker's scores, and the hits chosen for the page. */
+type Found = Searched & { rerankScores: ReadonlyMap<RankedMemory, number> } & ReturnType<typeof choose>
 
 async function readTurnsOf(
   { pool }: RecallDeps,
@@ -178,8 +170,12 @@ async function readTurnsOf(
   return { found, turns: turns ?? [] }
 }
 
-/** Returns the state that the recall will probably read; null if unknown, or if the recall searches other data too. */
+/**
+ * Returns the state that the recall will probably read; null if unknown, or if the recall searches other data too. Null
+ * with a reranker, which takes much longer than the round trip that a guess saves.
+ */
 function guessScope(deps: RecallDeps, viewer: Viewer, given: GivenInput): ScopeConversation | null {
+  if (deps.reranking) return null
   if (isWide(given) || given.conversationId == null || given.kinds?.includes('SUMMARY')) return null
   const guess = deps.scopes.guess(viewer, deps.embedding.serving().name, given.conversationId)
   const searchesFacts = guess?.hasFacts && (given.kinds ?? DEFAULT_KINDS).includes('FACT')
@@ -206,13 +202,19 @@ async function findByGuess(
   return readTurnsOf(deps, viewer, await find(scope))
 }
 
-/** Yields the hits whose relevance is at least `threshold`, except those on earlier pages, whose keys are in `read`. */
-function* unreadOf(hits: Iterable<RankedMemory>, read: readonly number[], threshold: number): Generator<RankedMemory> {
+/** Yields the hits whose relevance is at least `threshold`. */
+function* relevantOf(hits: Iterable<RankedMemory>, threshold: number): Generator<RankedMemory> {
+  for (const hit of hits) if (hit.relevance >= threshold) yield hit
+}
+
+/** Returns whether a hit is on no earlier page. @param read the keys of the hits on earlier pages */
+function unreadAfter(read: readonly number[]): (hit: RankedMemory) => boolean {
   const isRead = new Set(read)
-  for (const hit of hits) {
-    if (hit.relevance < threshold) continue
-    if (isRead.size === 0 || !isRead.has(hitKey(identityOf(hit)))) yield hit
-  }
+  return (hit) => isRead.size === 0 || !isRead.has(hitKey(identityOf(hit)))
+}
+
+function* only(hits: Iterable<RankedMemory>, isWanted: (hit: RankedMemory) => boolean): Generator<RankedMemory> {
+  for (const hit of hits) if (isWanted(hit)) yield hit
 }
 
 /** Returns the inputs that select or order hits. They must be equal for all pages of a recall. */
@@ -221,78 +223,4 @@ function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, ...sel
   const given = Object.entries(filter).filter(([, value]) => value != null)
   const searched = new Set(kinds ?? DEFAULT_KINDS)
   return [scope ?? 'CONVERSATION', KINDS.filter((kind) => searched.has(kind)), threshold ?? 0, given]
-}
-
-type Searched = {
-  ranked: Ranking<RankedMemory['candidate']>
-  vectorSearch: GatheredTurns['vectorSearch']
-  /** The database's time before the search. */
-  readAt: Date
-}
-
-/**
- * Searches and ranks memories of the requested kinds.
- * @param limit see SearchRequest @param queryTurn see SearchRequest
- * @param writtenBy excludes memories that were written later; null excludes none
- */
-async function search(
-  deps: RecallDeps,
-  viewer: Viewer,
-  given: GivenInput,
-  {
-    limit,
-    writtenBy,
-    queryTurn,
-    scopeRead,
-  }: { limit: number; writtenBy: Date | null; queryTurn: TurnPlace | null; scopeRead: ScopeRead | null },
-): Promise<Searched> {
-  const { query } = given
-  const scope = given.scope ?? 'CONVERSATION'
-  const conversationId = given.conversationId ?? null
-  if (scope === 'CONVERSATION' && conversationId === null) {
-    throw InvalidInput.at('conversationId', 'is required for scope CONVERSATION; or set scope to OWNER or TENANT')
-  }
-  const kinds = new Set(given.kinds ?? DEFAULT_KINDS)
-  const [{ conversations, readAt }, vector] = await Promise.all([
-    scopeRead ?? findConversations(deps, viewer, scope, conversationId),
-    kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
-  ])
-  // Skip the search for facts if the conversation has none. Other scopes also contain facts without a conversation.
-  const searchesFacts =
-    kinds.has('FACT') && (scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts))
-  const { actors, roles, createdAfter: since, createdBefore: until, metadata } = given
-  const request: SearchRequest = {
-    terms: toTerms(query),
-    vector,
-    limit,
-    filter: { actors, roles, since, until, metadata, writtenBy },
-    queryTurn,
-  }
-  if (request.terms.size === 0 && vector === null) return { ranked: toRanking([]), vectorSearch: 'NONE', readAt }
-  const [turns, facts, summaries] = await Promise.all([
-    kinds.has('TURN')
-      ? recallTurns(deps, viewer, conversations, query, request)
-      : { found: toRanking<TurnCandidate>([]), vectorSearch: 'NONE' as const },
-    searchesFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
-    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversations, query, request) : [],
-  ])
-  // The vectors of facts are always searched exactly.
-  const vectorSearch = turns.vectorSearch === 'NONE' && searchesFacts && vector ? 'EXACT' : turns.vectorSearch
-  return { ranked: merge(turns.found, toRanking(facts), toRanking(summaries)), vectorSearch, readAt }
-}
-
-/** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
-async function findConversations(
-  { pool, embedding, scopes }: RecallDeps,
-  viewer: Viewer,
-  scope: (typeof SCOPES)[number],
-  conversationId: string | null,
-): Promise<ScopeRead> {
-  const embedder = embedding.serving().name
-  if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null, embedder)
-  const found = await readConversationScope(pool, viewer, conversationId, embedder)
-  const [conversation] = found.conversations
-  if (!conversation) throw new NotFound('conversation', conversationId)
-  if (scope === 'CONVERSATION') scopes.remember(viewer, embedder, conversation)
-  return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId, embedder)
 }

@@ -10,7 +10,7 @@ const RECALL = `query Recall($input: RecallInput!) {
     __typename
     ... on Recall {
       hits {
-        score relevance similarity textScore
+        score rerankScore relevance similarity textScore
         memory {
           __typename
           ... on Turn { id actor text tokenCount createdAt }
@@ -20,7 +20,7 @@ const RECALL = `query Recall($input: RecallInput!) {
         neighbours { text }
       }
       pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-      plan { vectorSearch candidates }
+      plan { vectorSearch candidates reranked }
     }
     ... on UserError { code message }
     ... on InvalidInput { issues { path } }
@@ -72,6 +72,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(first.similarity).toBe(Math.max(...answer.hits.map(({ similarity }: Answer) => similarity)))
     for (const { similarity } of answer.hits) expect(Math.abs(similarity)).toBeLessThanOrEqual(1.000001)
     expect(answer.plan.candidates).toBeGreaterThanOrEqual(answer.hits.length)
+    expect([first.rerankScore, answer.plan.reranked]).toEqual([null, 0])
   })
 
   it('returns k hits, 10 by default, from the given conversation only', async () => {
@@ -263,5 +264,26 @@ describe.each(backends)('recall on $name', (backend) => {
   it('lists every issue at once', async () => {
     const { issues } = await ask({ query: '', k: 0, neighbours: 11 })
     expect(issues.map(({ path }: Answer) => path.join('.')).sort()).toEqual(['k', 'neighbours', 'query'])
+  })
+})
+
+describe.each(backends)('recall with a configured reranker on $name', (backend) => {
+  const library = new URL('../../support/fake-transformers.ts', import.meta.url).href
+  const clients = useClients(backend, {
+    reranker: { kind: 'transformers', model: 'hub/cross-encoder', candidates: 2, library },
+  })
+
+  it('returns its scores, and the number of hits that it scored', async () => {
+    const conversationId = await clients.newConversation(['ada'])
+    for (const content of ['The shed', 'The green shed', 'The shed leaks'])
+      await clients.append(conversationId, content)
+    const input = { conversationId, query: 'a green shed' }
+    const { hits, plan }: Answer = (await clients.as('ada')(RECALL, { input })).recall
+    expect(plan).toMatchObject({ candidates: 3, reranked: 2 })
+    expect(hits[0].memory.text).toBe('The green shed')
+    const [first, second, third] = hits.map(({ rerankScore }: Answer) => rerankScore)
+    expect(first).toBeGreaterThan(second)
+    expect(second).toBeGreaterThan(0.5)
+    expect(third).toBeNull()
   })
 })

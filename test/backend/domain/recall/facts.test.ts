@@ -105,7 +105,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, each, d) => sum + each * b[d]!, 0)
     expect(hits[0]!.similarity).toBeCloseTo(Math.max(cosine(dog!, puppy!), cosine(dog!, sentence!)), 4)
     expect(hits[0]!).toMatchObject({ textScore: null, neighbours: [] })
-    expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
+    expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2, reranked: 0 })
     const threshold = hits[0]!.relevance
     expect(await found('dog', { kinds: ['FACT'], threshold })).toEqual(['Ada owns a puppy'])
   })
@@ -117,7 +117,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const depsWithoutEmbedder = { ...deps, embedding: { ...deps.embedding, serving: () => failing } }
     const { hits, plan } = await recall(depsWithoutEmbedder, tenant.as('eve'), { query: 'a papaya', conversationId })
     expect(hits).toMatchObject([{ similarity: null, textScore: 1, memory: { kind: 'FACT' } }])
-    expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1 })
+    expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1, reranked: 0 })
   })
 
   it('returns only active facts, and only the requested kinds', async () => {
@@ -127,9 +127,13 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect((await found('mangos')).sort()).toEqual(['Bob likes mangos', 'mangos for all'])
     expect(await found('mangos', { kinds: ['FACT'] })).toEqual(['Bob likes mangos'])
     expect(await found('mangos', { kinds: ['TURN'] })).toEqual(['mangos for all'])
-    expect((await ask('mangos', { kinds: ['SUMMARY'] })).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
+    expect((await ask('mangos', { kinds: ['SUMMARY'] })).plan).toEqual({
+      vectorSearch: 'NONE',
+      candidates: 0,
+      reranked: 0,
+    })
     const empty: Partial<RecallInput> = { kinds: ['FACT'], conversationId: await tenant.newConversation('ada') }
-    expect((await ask('a dog', empty)).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
+    expect((await ask('a dog', empty)).plan).toEqual({ vectorSearch: 'NONE', candidates: 0, reranked: 0 })
   })
 
   it('applies the filters of time, actor, role and metadata, and the token budget', async () => {

@@ -52,7 +52,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(textOf(hits[0]!.memory)).toBe('Our puppy was ill and went to the vet')
       expect(hits[0]!.similarity).toBeGreaterThan(hits[1]!.similarity! + 0.1)
       expect(hits[0]!.textScore).toBeNull()
-      expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
+      expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2, reranked: 0 })
     })
 
     it('a streaming turn once it is committed', async () => {
@@ -119,7 +119,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       await append('hello there')
       const nothing = {
         hits: [],
-        plan: { vectorSearch: 'NONE', candidates: 0 },
+        plan: { vectorSearch: 'NONE', candidates: 0, reranked: 0 },
         hasNextPage: false,
         hasPreviousPage: false,
         startCursor: null,
