@@ -50,6 +50,7 @@ export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './do
 export { factSourceCursor, getFactSourcePages, type FactSource } from './domain/fact/source.ts'
 export { extractFacts } from './domain/fact/extract.ts'
 export { reconcileFacts, type Reconciliation } from './domain/fact/reconcile-facts.ts'
+export { undoReconciliation, type UndoneReconciliation } from './domain/fact/undo-reconciliation.ts'
 export type { FactExtraction } from './domain/fact/fact-extraction.ts'
 export { recordFacts, retractFact } from './domain/fact/record.ts'
 export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'

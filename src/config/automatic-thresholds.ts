@@ -1,5 +1,5 @@
 // The variables of automatic work: whether titles are automatic, and the numbers of turns that trigger summaries, the
-// extraction of facts, profiles and reconciliation. 0 disables the automatic work, but not the mutations for it.
+// extraction of facts, and profiles. 0 disables the automatic work, but not the mutations for it.
 
 import { z } from 'zod'
 import { flag, whole } from '../fields.ts'
@@ -20,9 +20,6 @@ export const automaticVariables = {
   USER_SUMMARY_EVERY_N: whole(0, MAX_TURNS, 0).describe(
     'Number of turns of a user, in all conversations, that triggers a refresh of the profile. Unless 0, a change of the facts about the user triggers it too; 0: never.',
   ),
-  DEDUP_EVERY_N: whole(0, MAX_TURNS, 5).describe(
-    'Number of turns of a user that triggers reconciling the facts about the user; 0, or with `FACT_EXTRACTION_EVERY_N=0`: never, except before a profile is refreshed.',
-  ),
 }
 
 const environment = z.object(automaticVariables)
@@ -33,5 +30,4 @@ export const automaticOf = (env: z.output<typeof environment>) => ({
   threadSummaryEvery: env.THREAD_SUMMARY_EVERY_N,
   factExtractionEvery: env.FACT_EXTRACTION_EVERY_N,
   userSummaryEvery: env.USER_SUMMARY_EVERY_N,
-  dedupEvery: env.DEDUP_EVERY_N,
 })

@@ -17,22 +17,7 @@ export type AutomaticThresholds = {
    * 0, the profile is also refreshed whenever facts about the user change.
    */
   userSummaryEvery: number
-  /** Turns by one user after which the facts about the user are reconciled; unused if factExtractionEvery is 0. */
-  dedupEvery: number
 }
-
-/**
- * The conversations in which the turns of each user must be counted: ALL if profiles are refreshed automatically;
- * EXTRACTING, those with `factExtraction`, if only facts are reconciled.
- */
-export const countsTurnsOf = (automatic: AutomaticThresholds): 'ALL' | 'EXTRACTING' | 'NONE' => {
-  if (automatic.userSummaryEvery > 0) return 'ALL'
-  return reconcilesEvery(automatic) > 0 ? 'EXTRACTING' : 'NONE'
-}
-
-/** The effective `dedupEvery`: 0 if facts are never extracted automatically. */
-export const reconcilesEvery = ({ factExtractionEvery, dedupEvery }: AutomaticThresholds): number =>
-  factExtractionEvery > 0 ? dedupEvery : 0
 
 /**
  * Returns the number of runs that are due: one for each multiple of `every` above `done` and up to `turns`. Each run

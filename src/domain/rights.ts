@@ -235,6 +235,7 @@ const RULES = {
   retractFact: { right: 'write', limited: 'OBJECTS', conditions: ['factsAboutOthers', 'factsOfTenant'] },
   extractFacts: { right: 'write', limited: 'ONE', permit: PRESENT },
   reconcileFacts: { right: 'write', limited: 'ONE', conditions: ['factsAboutOthers', 'factsOfTenant'] },
+  undoReconciliation: { right: 'write', limited: 'OBJECTS', conditions: ['factsAboutOthers', 'factsOfTenant'] },
   getFacts: { right: 'read', limited: 'OBJECTS' },
   getFactPage: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   getFactPages: { right: 'read', limited: 'OBJECTS' },

@@ -1,4 +1,4 @@
-// The mutations that record, extract, retract and reconcile facts.
+// The mutations that record, extract, retract and reconcile facts, and undo reconciliations.
 
 import { extractFacts, MAX_EXTRACTED_TURNS } from '../domain/fact/extract.ts'
 import type { Fact } from '../domain/fact/fact.ts'
@@ -11,7 +11,8 @@ import {
   reconcileFacts,
   type Reconciliation,
 } from '../domain/fact/reconcile-facts.ts'
-import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
+import { undoReconciliation, type UndoneReconciliation } from '../domain/fact/undo-reconciliation.ts'
+import { Conflict, InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { NO_PAGE } from '../domain/page.ts'
 import { asField } from './as.ts'
 import { builder, type ObjectFieldBuilder } from './builder.ts'
@@ -252,5 +253,45 @@ builder.mutationField('reconcileFacts', (t) =>
       const given = await atConversationIfGiven(context, input)
       return deps.gates.memory.run(viewer.tenant, () => reconcileFacts(deps, viewer, given))
     },
+  }),
+)
+
+const UndoReconciliationInput = builder.inputType('UndoReconciliationInput', {
+  description: 'Input of undoReconciliation: the superseded fact, and an optional reason.',
+  fields: (t) => ({
+    factId: t.id({ required: true, description: 'Id of the fact that was superseded.' }),
+    reason: t.string({
+      description: `Reason for the change, stored as \`restoreNote\`; at most ${MAX_REASON.toLocaleString('en-US')} characters.`,
+    }),
+    ...asField(t, 'Actor that undoes the reconciliation.'),
+  }),
+})
+
+const UndoReconciliationPayload = payload<UndoneReconciliation>('UndoReconciliation').implement({
+  description: 'Result of undoing a reconciliation.',
+  fields: (t) => ({
+    fact: t.expose('fact', { type: 'Fact', description: 'The fact, active.' }),
+    otherFacts: t.field({
+      type: ['Fact'],
+      description:
+        'The other facts that became active again, because the same merge had superseded them. Empty if the fact was '
+        + 'contradicted, or was active before the call.',
+      resolve: ({ otherFacts }) => otherFacts,
+    }),
+  }),
+})
+
+builder.mutationField('undoReconciliation', (t) =>
+  t.field({
+    type: UndoReconciliationPayload,
+    description:
+      'Makes a fact active again that a reconciliation superseded. If it was merged with duplicates, all of them become '
+      + 'active, and the merged fact is superseded with the reason UNDONE. If it was contradicted, the other fact stays '
+      + 'active, too; retract that one if it is wrong. Later reconciliations keep these facts apart from all facts that '
+      + 'are known now, until a new source asserts one of them. A fact that is active does not change. Fails with '
+      + 'Conflict if an equal fact is active.',
+    errors: orErrors('UndoReconciliation', [InvalidInput, NotFound, NotAllowed, Conflict]),
+    args: { input: t.arg({ type: UndoReconciliationInput, required: true, description: 'The fact, and the reason.' }) },
+    resolve: (_, { input }, { deps, viewer }) => undoReconciliation(deps, viewer, input),
   }),
 )

@@ -18,6 +18,7 @@ const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
     CONTRADICTED: { description: 'Another fact contradicts it and takes precedence.' },
     UPDATED: { description: 'The turn that stated it was edited.' },
     RETRACTED: { description: 'An actor retracted it.' },
+    UNDONE: { description: 'It was merged from duplicates, and an actor undid the merge.' },
   } as const,
 })
 
@@ -121,7 +122,17 @@ builder.objectFields('Fact', (t) => ({
   }),
   supersedeNote: t.exposeString('supersedeNote', {
     nullable: true,
-    description: 'Reason given in retractFact, as free text. Null if none was given.',
+    description:
+      'Reason given in retractFact, or in undoReconciliation for a merged fact, as free text. Null if none was given.',
+  }),
+  restoredAt: t.expose('restoredAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'Time at which undoReconciliation last made the fact active again. Null if that never happened.',
+  }),
+  restoreNote: t.exposeString('restoreNote', {
+    nullable: true,
+    description: 'Reason given in undoReconciliation, as free text. Null if none was given.',
   }),
 }))
 

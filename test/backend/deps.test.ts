@@ -27,7 +27,7 @@ describe('createDeps', () => {
       judge: null,
       redact: 'off',
       detectors: [],
-      automatic: { titles: true, threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
+      automatic: { titles: true, threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0 },
     })
     await close()
     await expect(factServices.extractor.extract([])).rejects.toThrow('closed')
@@ -35,13 +35,7 @@ describe('createDeps', () => {
 
   it('uses the configured model, redaction and custom detectors, and closes the providers that it created', async () => {
     const detectors = [{ kind: 'badge', pattern: /B-\d{4}/ }]
-    const automatic = {
-      titles: false,
-      threadSummaryEvery: 1,
-      factExtractionEvery: 2,
-      userSummaryEvery: 3,
-      dedupEvery: 4,
-    }
+    const automatic = { titles: false, threadSummaryEvery: 1, factExtractionEvery: 2, userSummaryEvery: 3 }
     const { deps, close } = await open({
       ...OFFLINE,
       automatic,

@@ -8,24 +8,6 @@ import { sql } from './sql.ts'
 /** The journal entries that count as turns. */
 const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
 
-const userJob =
-  (watermark: string, runs: string): DueWork['reconcileDue'] =>
-  async ({ pool }, tenant, user, n) => {
-    const {
-      rows: [row],
-    } = await sql(pool).query(
-      `SELECT turns, ${watermark} AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`,
-      [tenant, user],
-    )
-    if (!row || Math.floor(row.turns / n) === Math.floor(row.done / n)) return false
-    const { rowCount } = await sql(pool).query(
-      `UPDATE user_progress SET ${watermark} = ${watermark} + $3, ${runs} = ${runs} + 1
-     WHERE tenant = $1 AND user_id = $2 AND ${watermark} = $4`,
-      [tenant, user, n, row.done],
-    )
-    return rowCount === 1
-  }
-
 /**
  * Each run advances the watermark only if no other run has advanced it since the run read it, so that concurrent runs
  * are counted once.
@@ -57,8 +39,22 @@ export const fakeDueWork: DueWork = {
     )
     return rowCount === 1
   },
-  refreshProfileDue: userJob('profiled_turns', 'profilings'),
-  reconcileDue: userJob('reconciled_turns', 'reconciliations'),
+  async refreshProfileDue({ pool }, tenant, user, n) {
+    const {
+      rows: [row],
+    } = await sql(pool).query(
+      `SELECT turns, profiled_turns AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`,
+      [tenant, user],
+    )
+    if (!row || Math.floor(row.turns / n) === Math.floor(row.done / n)) return false
+    const { rowCount } = await sql(pool).query(
+      `UPDATE user_progress SET profiled_turns = profiled_turns + $3, profilings = profilings + 1
+     WHERE tenant = $1 AND user_id = $2 AND profiled_turns = $4`,
+      [tenant, user, n, row.done],
+    )
+    return rowCount === 1
+  },
+  reconcileNext: async () => false,
 }
 
 /** Number of runs of each job in a tenant. */
@@ -67,8 +63,8 @@ export type Runs = {
    * By conversation id: the number of turns in each level-0 summary, by ascending seq, and the number of extractions.
    */
   conversations: Record<string, { summaries: number[]; extractions: number }>
-  /** By user id: the number of counted turns, and the number of runs of each job. */
-  users: Record<string, { turns: number; profilings: number; reconciliations: number }>
+  /** By user id: the number of counted turns, and the number of refreshes of the profile. */
+  users: Record<string, { turns: number; profilings: number }>
 }
 
 export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Promise<Runs> {
@@ -80,7 +76,7 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
     [tenant],
   )
   const { rows: users } = await sql(pool).query(
-    'SELECT user_id AS id, turns, profilings, reconciliations FROM user_progress WHERE tenant = $1',
+    'SELECT user_id AS id, turns, profilings FROM user_progress WHERE tenant = $1',
     [tenant],
   )
   const byId = (rows: { id: string }[]) => Object.fromEntries(rows.map(({ id, ...rest }) => [id, rest as never]))

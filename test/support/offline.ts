@@ -10,5 +10,5 @@ export const OFFLINE = {
   promptsDir: undefined,
   redact: 'off',
   chatProviders: { echo: { kind: 'echo' } },
-  automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
+  automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0 },
 } satisfies Partial<DepsConfig>

@@ -38,7 +38,7 @@ const LIMITS = {
   MAX_QUERY_REPEATS: '10000',
   MAX_QUERY_VALUES: '100000000',
 }
-const AUTOMATIC = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 }
+const AUTOMATIC = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0 }
 
 const SEED = Number(process.env.MATRIX_SEED ?? Date.now() % 2 ** 31)
 const SEED_TEXT = `MATRIX_SEED=${SEED}`

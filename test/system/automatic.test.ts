@@ -32,7 +32,6 @@ const EVERY: AutomaticThresholds = {
   threadSummaryEvery: 10,
   factExtractionEvery: 10,
   userSummaryEvery: 10,
-  dedupEvery: 5,
 }
 
 type Worker = {
@@ -165,10 +164,7 @@ describe.runIf(backend.name === 'postgres')('with several processes (needs TEST_
         ]),
       ),
       users: Object.fromEntries(
-        upTo(PEOPLE).map((n) => [
-          `person-${n}`,
-          { turns: perPerson, profilings: perPerson / 10, reconciliations: perPerson / 5 },
-        ]),
+        upTo(PEOPLE).map((n) => [`person-${n}`, { turns: perPerson, profilings: perPerson / 10 }]),
       ),
     }
     await vi.waitFor(async () => expect(await readRuns(deps, viewer.tenant)).toEqual(expected), { interval: 500 })
@@ -178,8 +174,7 @@ describe.runIf(backend.name === 'postgres')('with several processes (needs TEST_
       sum(Object.values(done).map(({ summaries }) => summaries.length)),
       sum(Object.values(done).map(({ extractions }) => extractions)),
       sum(Object.values(users).map(({ profilings }) => profilings)),
-      sum(Object.values(users).map(({ reconciliations }) => reconciliations)),
-    ]).toEqual([160, 160, 160, 320])
+    ]).toEqual([160, 160, 160])
     // Leave time for another sweep, which must find no work.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     expect(await readRuns(deps, viewer.tenant)).toEqual(expected)
@@ -218,7 +213,7 @@ describe.runIf(backend.name === 'postgres')('with several processes (needs TEST_
       async () =>
         expect(await readRuns(deps, viewer.tenant)).toEqual({
           conversations: { [conversationId]: { summaries: [10, 20], extractions: 2 } },
-          users: { ada: { turns: 20, profilings: 2, reconciliations: 4 } },
+          users: { ada: { turns: 20, profilings: 2 } },
         }),
       { interval: 100 },
     )

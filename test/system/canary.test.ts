@@ -263,7 +263,6 @@ describe.runIf(isLong).each(backends)('no marker appears on $name,', (backend) =
     FACT_EXTRACTION_EVERY_N: '1',
     THREAD_SUMMARY_EVERY_N: '1',
     USER_SUMMARY_EVERY_N: '1',
-    DEDUP_EVERY_N: '1',
     ...(backend.name === 'embedded' ? { DATA_DIR: await newDataDir() } : storage),
   })
 

@@ -5,7 +5,9 @@ import { sql } from '../support/sql.ts'
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
-import { reconcileDue, reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
+import { reconcileNext } from '../../src/domain/fact/reconcile-due.ts'
+import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
+import { undoReconciliation } from '../../src/domain/fact/undo-reconciliation.ts'
 import { recordFacts } from '../../src/domain/fact/record.ts'
 import { refreshProfileDue } from '../../src/domain/profile/refresh.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
@@ -77,7 +79,8 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
       },
       () => extractFacts(deps, tenant.as('ada'), { conversationId: pick(conversationIds) }),
       (user) => reconcileFacts(deps, tenant.as('ada'), { userId: user }),
-      (user) => reconcileDue(deps, tenant.name, user, 1),
+      (user) => reconcileNext(deps, { tenant: tenant.name, key: user }),
+      () => undoOne(),
       (user) => refreshProfileDue(deps, tenant.name, user, 1),
       () => countUserTurns(deps.db, conversationIds),
       async () => {
@@ -91,6 +94,15 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
         await deleteConversation(deps, tenant.as('ada'), deleted)
       },
     ]
+    /** Undoes the reconciliation of any superseded fact. */
+    async function undoOne(): Promise<void> {
+      const { rows: reconciled } = await sql(deps.pool).query<{ id: string; user: string }>(
+        `SELECT id, user_id AS user FROM fact
+         WHERE tenant = $1 AND supersede_reason IN ('DUPLICATED', 'CONTRADICTED') ORDER BY random() LIMIT 1`,
+        [tenant.name],
+      )
+      for (const { id, user } of reconciled) await undoReconciliation(deps, tenant.as(user), { factId: id })
+    }
     const unexpected: unknown[] = []
     await Promise.all(
       Array.from({ length: CALLERS }, async () => {

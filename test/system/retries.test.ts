@@ -15,6 +15,7 @@ import { updateTenantSettings } from '../../src/domain/tenant-settings.ts'
 import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
+import { undoReconciliation } from '../../src/domain/fact/undo-reconciliation.ts'
 import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../src/domain/participant.ts'
 import { setPresence } from '../../src/domain/presence.ts'
@@ -379,6 +380,21 @@ const ROWS: Record<string, Row> = {
       return (other) => reconcileFacts(other, ada, { ...about, conversationId })
     },
     same: () => null,
+  },
+  undoReconciliation: {
+    async prepare({ deps, ada, conversationId }) {
+      const { facts } = await recordFacts(deps, ada, {
+        conversationId,
+        ...about,
+        facts: [
+          { ...statement('Porto'), observedAt: new Date(Date.UTC(2026, 0, 1)) },
+          { ...statement('Lisbon'), observedAt: new Date(Date.UTC(2026, 0, 2)) },
+        ],
+      })
+      await reconcileFacts(deps, ada, { ...about, conversationId })
+      return (other) => undoReconciliation(other, ada, { factId: facts[0]!.id, reason: 'both' })
+    },
+    same: identical,
   },
   refreshUserProfile: {
     async prepare({ deps, ada, conversationId }) {

@@ -1,11 +1,12 @@
-// Lists the functions that jobs call when a conversation or a user reaches a threshold. Each stores its progress in the
-// transaction that writes the result, so that concurrent calls never handle a turn twice. A call that returns true
-// handled exactly `n` turns, or none if it refreshed a profile because facts changed. A call returns false if no work
-// is due, or if another process did the work first.
+// Lists the functions that jobs call when a conversation or a user reaches a threshold, or when facts change. Each stores
+// its progress in the transaction that writes the result, so that concurrent calls never handle a turn or a fact twice.
+// A call with `n` that returns true handled exactly `n` turns, or none if it refreshed a profile because facts changed. A
+// call returns false if no work is due, or if another process did the work first.
 
+import type { Subject } from '../../store/job-queue.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'
-import { reconcileDue } from '../fact/reconcile-facts.ts'
+import { reconcileNext } from '../fact/reconcile-due.ts'
 import { refreshProfileDue } from '../profile/refresh.ts'
 
 export type DueWork = {
@@ -28,11 +29,8 @@ export type DueWork = {
     n: number,
     signal: AbortSignal,
   ): Promise<boolean>
-  /**
-   * Reconciles the facts about the user if that is due: one run becomes due per `n` turns by the user.
-   * @throws ProviderFailed
-   */
-  reconcileDue(deps: BackgroundDeps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
+  /** Reconciles changed facts of the subject: a user, or a conversation with facts about no user. @throws ProviderFailed */
+  reconcileNext(deps: BackgroundDeps, subject: Subject, signal: AbortSignal): Promise<boolean>
 }
 
-export const DUE_WORK: DueWork = { extractNext, refreshProfileDue, reconcileDue }
+export const DUE_WORK: DueWork = { extractNext, refreshProfileDue, reconcileNext }

@@ -1,19 +1,19 @@
 // Selects the kinds of background jobs of a server: those that always run, and those that its settings enable. Jobs of
-// other kinds are never queued. Users' turns are counted only if an enabled kind needs the count.
+// other kinds are never queued. Users' turns are counted only if profiles are refreshed automatically.
 
-import { countUserTurns, readExtractingAmong, readUncounted } from '../../store/sql/background/count-user-turns.ts'
+import { countUserTurns, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
-import { readDueUsers, readDueUsersAmong, type UserMark } from '../../store/sql/background/read-due-users.ts'
+import { readDueUsers, readDueUsersAmong } from '../../store/sql/background/read-due-users.ts'
+import { readDueSubjects, readDueSubjectsAmong } from '../../store/sql/fact/due-facts.ts'
 import type { Subject } from '../../store/job-queue.ts'
 import { agents } from './agents.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { compaction } from './compaction.ts'
 import { decisions } from './decisions.ts'
-import { countsTurnsOf, reconcilesEvery } from '../automatic-thresholds.ts'
 import { startWork, type WorkKinds } from '../job/find-work.ts'
 import { titles } from './titles.ts'
 import { DUE_WORK, type DueWork } from './due-work.ts'
-import { repeat, type JobName, type Work } from '../job/worker.ts'
+import { repeat, type Work } from '../job/worker.ts'
 
 /** Maximum number of jobs of each kind in this file that one process runs concurrently. */
 const CONCURRENCY = 2
@@ -28,21 +28,23 @@ function extractionWork(deps: BackgroundDeps, every: number, extractNext: DueWor
   }
 }
 
-function perUserWork(
-  deps: BackgroundDeps,
-  name: JobName,
-  mark: UserMark,
-  every: number,
-  call: DueWork['refreshProfileDue'],
-): Work<Subject> {
+function profileWork(deps: BackgroundDeps, every: number, refreshDue: DueWork['refreshProfileDue']): Work<Subject> {
   return {
-    name,
+    name: 'REFRESH_PROFILE',
     concurrency: CONCURRENCY,
-    due: (after, limit) => readDueUsers(deps.db, mark, after, limit, every),
-    dueAmong: (users) => readDueUsersAmong(deps.db, mark, users, every),
-    run: ({ tenant, key }, halt) => repeat((stop) => call(deps, tenant, key, every, stop), halt),
+    due: (after, limit) => readDueUsers(deps.db, after, limit, every),
+    dueAmong: (users) => readDueUsersAmong(deps.db, users, every),
+    run: ({ tenant, key }, halt) => repeat((stop) => refreshDue(deps, tenant, key, every, stop), halt),
   }
 }
+
+const reconciliation = (deps: BackgroundDeps, reconcileNext: DueWork['reconcileNext']): Work<Subject> => ({
+  name: 'RECONCILE_FACTS',
+  concurrency: CONCURRENCY,
+  due: (after, limit) => readDueSubjects(deps.db, after, limit),
+  dueAmong: (subjects) => readDueSubjectsAmong(deps.db, subjects),
+  run: (subject, halt) => repeat((stop) => reconcileNext(deps, subject, stop), halt),
+})
 
 /**
  * Returns the kinds of work that always run or that the server's settings enable, and the functions that count users'
@@ -50,28 +52,20 @@ function perUserWork(
  */
 function workKindsOf(deps: BackgroundDeps, dueWork: DueWork): WorkKinds {
   const { automatic, db } = deps
-  const { extractNext, refreshProfileDue, reconcileDue } = dueWork
+  const { extractNext, refreshProfileDue, reconcileNext } = dueWork
   const conversationWork = [compaction(deps), decisions(deps)]
   if (automatic.titles) conversationWork.push(titles(deps))
   if (deps.providers.list().length > 0) conversationWork.push(agents(deps))
-  const userWork: Work<Subject>[] = []
+  const userWork = [reconciliation(deps, reconcileNext)]
   if (automatic.factExtractionEvery > 0) {
     conversationWork.push(extractionWork(deps, automatic.factExtractionEvery, extractNext))
   }
-  if (automatic.userSummaryEvery > 0) {
-    userWork.push(perUserWork(deps, 'REFRESH_PROFILE', 'profiled_turns', automatic.userSummaryEvery, refreshProfileDue))
-  }
-  if (reconcilesEvery(automatic) > 0) {
-    userWork.push(perUserWork(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
-  }
-  const counted = countsTurnsOf(automatic)
-  const onlyExtracting = counted === 'EXTRACTING'
+  if (automatic.userSummaryEvery > 0) userWork.push(profileWork(deps, automatic.userSummaryEvery, refreshProfileDue))
   const counter = {
-    uncounted: (after: string, limit: number) => readUncounted(db, after, limit, onlyExtracting),
-    count: async (batch: readonly string[]) =>
-      countUserTurns(db, onlyExtracting ? await readExtractingAmong(db, batch) : batch),
+    uncounted: (after: string, limit: number) => readUncounted(db, after, limit),
+    count: (batch: readonly string[]) => countUserTurns(db, batch),
   }
-  return { conversationWork, userWork, counter: counted === 'NONE' ? null : counter }
+  return { conversationWork, userWork, counter: automatic.userSummaryEvery > 0 ? counter : null }
 }
 
 /**

@@ -15,11 +15,11 @@ import { paging, slice, type Page, type PageRequest, type Paging } from '../page
 import type { Viewer } from '../view.ts'
 import { MAX_LENGTHS, normaliseText } from './content-hash.ts'
 
-/** A fact that a viewer sees, without the columns that determine its visibility. */
-export type Fact = Omit<FactRow, 'position' | 'seq' | 'audience' | 'visibility'>
+/** A fact that a viewer sees, without the columns that determine its visibility and its reconciliation. */
+export type Fact = Omit<FactRow, 'position' | 'seq' | 'audience' | 'visibility' | 'assertedAt'>
 
-/** Removes the columns that determine the fact's visibility. */
-export const toFact = ({ position, seq, audience, visibility, ...fact }: FactRow): Fact => fact
+/** Removes the columns that determine the fact's visibility and its reconciliation. */
+export const toFact = ({ position, seq, audience, visibility, assertedAt, ...fact }: FactRow): Fact => fact
 
 /** Returns the given facts that the viewer sees, active or superseded, by id. */
 export async function getFacts(

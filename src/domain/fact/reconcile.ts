@@ -4,6 +4,7 @@
 import { runSteps } from '../../yield.ts'
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
 import { contentHash, type Statement } from './content-hash.ts'
+import { isKeptApart, latest } from './kept-apart.ts'
 import { contradicts, isOpen, isSame, THRESHOLDS, toComparedFact, type ComparedFact, type Thresholds } from './same.ts'
 
 export type ActiveFact = Statement & {
@@ -16,6 +17,10 @@ export type ActiveFact = Statement & {
   vector: Float32Array | null
   /** Trust level; a higher value is more trusted (trust.ts). */
   trust: number
+  /** Time at which a source last asserted the fact anew, by the clock of the server. */
+  assertedAt: Date
+  /** Time at which undoReconciliation made the fact active again; null if that never happened (kept-apart.ts). */
+  restoredAt: Date | null
 }
 
 /** A new fact that replaces duplicates. */
@@ -26,6 +31,8 @@ type MergedFact = Statement & {
   observedAt: Date
   contentHash: string
   trust: number
+  assertedAt: Date
+  restoredAt: Date | null
   /** Id of the original whose texts, vectors and sources are copied to the merged fact. */
   from: string
 }
@@ -56,6 +63,8 @@ type FactCluster = {
   members: ComparedActiveFact[]
   observedAt: Date
   confidence: number
+  assertedAt: Date
+  restoredAt: Date | null
   key: string
 }
 
@@ -94,14 +103,18 @@ function* prepareSteps(facts: readonly ActiveFact[]): Generator<void, ComparedAc
   return prepared.sort(byClarity)
 }
 
+/** Whether a model may judge the pair: the rules of same.ts do not decide it, and no undo keeps it apart. */
+const mayJudge = (a: ComparedActiveFact, b: ComparedActiveFact, thresholds: Thresholds) =>
+  isOpen(a.compared, b.compared, thresholds) && !isKeptApart(a, b)
+
 /**
- * Returns at most `max` pairs of facts that the rules of same.ts do not decide, for a model to judge. The result does
- * not depend on the order of the facts. Yields after each fact.
+ * Returns at most `max` pairs of facts for a model to judge, each with a fact among `changed`; null for all facts. The
+ * result does not depend on the order of the facts. Yields after each fact.
  */
 export function* openPairs(
   facts: readonly ActiveFact[],
   max = 100,
-  thresholds: Thresholds = THRESHOLDS,
+  changed: ReadonlySet<string> | null = null,
 ): Generator<void, FactPair[]> {
   const sorted = (yield* prepareSteps(facts)).sort((a, b) => byText(a.id, b.id))
   const pairs: FactPair[] = []
@@ -110,7 +123,8 @@ export function* openPairs(
     for (let j = i + 1; j < sorted.length; j++) {
       if (pairs.length >= max) return pairs
       const b = sorted[j]!
-      if (isOpen(a.compared, b.compared, thresholds)) pairs.push({ a: a.id, b: b.id })
+      if (changed !== null && !changed.has(a.id) && !changed.has(b.id)) continue
+      if (mayJudge(a, b, THRESHOLDS)) pairs.push({ a: a.id, b: b.id })
     }
   }
   return pairs
@@ -130,7 +144,7 @@ function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly 
     const [a, b] = [byId.get(verdict.a), byId.get(verdict.b)]
     const key = pairKey(verdict)
     if (!a || !b) rejected.push({ verdict, why: 'UNKNOWN_ID' })
-    else if (a === b || !isOpen(a.compared, b.compared, thresholds)) rejected.push({ verdict, why: 'NOT_ASKED' })
+    else if (a === b || !mayJudge(a, b, thresholds)) rejected.push({ verdict, why: 'NOT_ASKED' })
     else if (answers.get(key)!.size > 1) rejected.push({ verdict, why: 'AMBIGUOUS' })
     else accepted.set(key, verdict.relation)
   }
@@ -145,6 +159,8 @@ function toFactCluster(members: ComparedActiveFact[]): FactCluster {
     members,
     observedAt: new Date(Math.max(...trusted.map(({ observedAt }) => observedAt.getTime()))),
     confidence: Math.max(...trusted.map(({ confidence }) => confidence)),
+    assertedAt: latest(members.map(({ assertedAt }) => assertedAt))!,
+    restoredAt: latest(members.map(({ restoredAt }) => restoredAt)),
     key: members.length > 1 ? `merged:${lead.id}` : lead.id,
   }
 }
@@ -184,7 +200,9 @@ function* group(
   const byLead = new Map<string, Group>()
   for (const fact of prepared) {
     const { slot } = fact.compared
-    const byRule = inSlots.at(slot).find(({ members }) => isSame(members[0]!.compared, fact.compared, thresholds))
+    const byRule = inSlots
+      .at(slot)
+      .find(({ members: [lead] }) => isSame(lead!.compared, fact.compared, thresholds) && !isKeptApart(lead!, fact))
     const judged = [...(same.get(fact.id) ?? [])].flatMap((id) => byLead.get(id) ?? [])
     const [first] = [...(byRule ? [byRule] : []), ...judged].sort((a, b) => a.index - b.index)
     if (first) first.members.push(fact)
@@ -219,7 +237,8 @@ export function reconcile(
  *
  * Of two contradictory facts, the one observed later wins. If the times are equal, the more confident fact wins, and
  * then the one with the lower content hash. A less trusted fact never supersedes a more trusted one: if it would win,
- * both are kept and reported as disputed.
+ * both are kept and reported as disputed. Facts that an undo keeps apart (kept-apart.ts) are neither duplicates nor
+ * contradictory.
  */
 export function* planSteps(
   facts: readonly ActiveFact[],
@@ -239,7 +258,9 @@ export function* planSteps(
     const { slot } = cluster.lead.compared
     const byRule = keptInSlots
       .at(slot)
-      .filter((other) => contradicts(other.lead.compared, cluster.lead.compared, thresholds))
+      .filter(
+        (other) => contradicts(other.lead.compared, cluster.lead.compared, thresholds) && !isKeptApart(other, cluster),
+      )
     const judged = cluster.members.flatMap(({ id }) =>
       [...(contradictory.get(id) ?? [])].flatMap((partner) => keptById.get(partner) ?? []),
     )
@@ -266,8 +287,9 @@ export function* planSteps(
   return plan
 }
 
-function toMerged({ lead, observedAt, confidence, key }: FactCluster): MergedFact {
-  const { id, subject, predicate, object, trust } = lead
+function toMerged({ lead, key, observedAt, confidence, assertedAt, restoredAt }: FactCluster): MergedFact {
+  const { id: from, subject, predicate, object, trust } = lead
   const statement = { subject, predicate, object }
-  return { ...statement, key, from: id, confidence, observedAt, trust, contentHash: contentHash(statement) }
+  const times = { observedAt, assertedAt, restoredAt }
+  return { ...statement, ...times, key, from, confidence, trust, contentHash: contentHash(statement) }
 }

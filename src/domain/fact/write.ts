@@ -14,6 +14,7 @@ import {
   lockFactsByKey,
   setSavepoint,
   renewFacts,
+  touchFacts,
   type ActiveRow,
   type FactKey,
   type NewFact,
@@ -21,6 +22,7 @@ import {
 } from '../../store/sql/fact/write-facts.ts'
 import { addSources } from '../../store/sql/fact/fact-sources.ts'
 import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
+import { readSubjectsOfFacts } from '../../store/sql/fact/due-facts.ts'
 import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
@@ -214,10 +216,12 @@ export async function writeFacts(
     tx,
     facts.map((fact) => ({ ...fact, id: idOf(fact) })),
   )
+  const renewed = [...added, ...renewedIn].filter(({ id }) => !inserted.has(id))
+  await touchFacts(tx, [...new Set(renewed.map(({ id }) => id))])
   return {
     // If another candidate duplicates a new fact, that fact may have a renewed assertion.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
-    renewed: [...added, ...renewedIn].filter(({ id }) => !inserted.has(id)),
+    renewed,
     assertions: candidates.map((candidate, i) => ({ factId: idOf(facts[i]!), candidate })),
     seenBefore: new Set(seenBefore.map(({ id }) => id)),
   }
@@ -225,7 +229,8 @@ export async function writeFacts(
 
 /**
  * Appends one FACTS_CHANGED entry to each conversation with changed facts, and announces the entries after the commit.
- * Makes the profiles of the facts' users due for a refresh. Must be the last step of the transaction that locks rows.
+ * Makes the profiles of the facts' users due for a refresh, and wakes the workers. Must be the last step of the
+ * transaction that locks rows.
  */
 export async function appendFactsChanged(
   publisher: JournalPublisher,
@@ -245,10 +250,8 @@ export async function appendFactsChanged(
     ranges.push({ tenant, conversationId, first: seq, last: seq })
   }
   if (ranges.length > 0) afterCommit(() => announceEntries(publisher, ranges))
-  const users = await readUsersOfFacts(
-    tx,
-    changed.map(({ id }) => id),
-  )
-  await countFactChanges(tx, users)
-  if (users.length > 0) afterCommit(() => publisher.notifyWorkers([], users))
+  const ids = changed.map(({ id }) => id)
+  const subjects = await readSubjectsOfFacts(tx, ids)
+  await countFactChanges(tx, await readUsersOfFacts(tx, ids))
+  if (subjects.length > 0) afterCommit(() => publisher.notifyWorkers([], subjects))
 }

@@ -5,6 +5,7 @@ import { readJobs, type JobPosition, type JobRow, type JobState } from '../../st
 import { partsOfKey } from '../../store/sql/wake-up/due-wake-ups.ts'
 import type { Platform } from '../platform.ts'
 import { authorize } from '../authorize.ts'
+import { kindOf } from '../id.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
@@ -14,20 +15,23 @@ export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
 /**
  * A job for a conversation, a user or an agent of a conversation. `conversationId` is null for a job for a user;
- * `userId` is null for all other jobs.
+ * `userId` is null for all other jobs. Both are null for a job for facts about neither.
  */
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 /** The kinds of jobs, by queue name. */
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
 
-/** The subject of each kind of job. The key of a job is the id of its subject. AGENT_QUEUE describes keys of agents. */
-const SUBJECTS: Record<JobName, 'conversation' | 'user' | 'agent'> = {
+/**
+ * The subject of each kind of job. The key of a job is the id of its subject. `facts` stands for the facts about a user,
+ * about no user in a conversation, or, with an empty key, about neither. AGENT_QUEUE describes keys of agents.
+ */
+const SUBJECTS: Record<JobName, 'conversation' | 'user' | 'facts' | 'agent'> = {
   COMPACT: 'conversation',
   WRITE_TITLE: 'conversation',
   EXTRACT_FACTS: 'conversation',
   REFRESH_PROFILE: 'user',
-  RECONCILE_FACTS: 'user',
+  RECONCILE_FACTS: 'facts',
   RUN_AGENT: 'agent',
   CONTINUE_RUNS: 'conversation',
 }
@@ -43,9 +47,11 @@ export const jobCursor = (job: Job): string => CURSOR.encode(job)
 
 function toJob({ name: queue, key, ...row }: JobRow): Job {
   const name = NAMES.get(queue)!
-  const subject = SUBJECTS[name]
-  const conversationId = subject === 'user' ? null : subject === 'agent' ? partsOfKey(key).conversationId : key
-  return { ...row, name, conversationId, userId: subject === 'user' ? key : null }
+  const kind = SUBJECTS[name]
+  if (kind === 'agent') return { ...row, name, conversationId: partsOfKey(key).conversationId, userId: null }
+  const isOfConversation = kind === 'conversation' || (kind === 'facts' && kindOf(key) === 'conversation')
+  if (isOfConversation) return { ...row, name, conversationId: key, userId: null }
+  return { ...row, name, conversationId: null, userId: key === '' ? null : key }
 }
 
 /**

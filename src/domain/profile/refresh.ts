@@ -20,6 +20,7 @@ import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
 import { isStated, trustOf, type Assertion } from '../fact/trust.ts'
 import type { FactDeps } from '../fact/deps.ts'
+import { reconcileAllDue } from '../fact/reconcile-due.ts'
 import { reconcileFactsAbout } from '../fact/reconcile-facts.ts'
 import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { askProvider } from '../ask-provider.ts'
@@ -179,7 +180,7 @@ export async function refreshUserProfile(
     userId === viewer.actor ? [] : ['otherUser'],
   )
   if (!(await isKnownUser(deps.db, viewer, userId))) throw new NotFound('user', userId)
-  await reconcileFactsAbout(deps, { ...trusted(viewer), userId })
+  await reconcileFactsAbout(deps, trusted(viewer), userId)
   await refresh(deps, viewer.tenant, userId, recentK ?? DEFAULT_FACTS, async () => true)
   const profile = (await getProfiles(deps, trusted(viewer), [userId])).get(userId)
   if (!profile) {
@@ -192,7 +193,7 @@ export async function refreshUserProfile(
 
 /**
  * Runs one automatic refresh if one is due: one becomes due per `every` turns by the user, and whenever facts about the
- * user change. Reconciles the facts about the user first. Returns false if none is due, or if another process ran it.
+ * user change. Reconciles the facts about the user first that are due. Returns false if none is due, or if another process ran it.
  * @throws ProviderFailed, or the signal's reason after an abort
  */
 export async function refreshProfileDue(
@@ -206,7 +207,7 @@ export async function refreshProfileDue(
   if (!before) return false
   const turns = runsDue(before.turns, before.profiledTurns, every) > 0 ? every : 0
   if (turns === 0 && before.factChanges <= before.profiledChanges) return false
-  await reconcileFactsAbout(deps, { tenant, userId, actor: null }, signal)
+  await reconcileAllDue(deps, { tenant, key: userId }, signal)
   // Changes of facts since `before` may be missing in this refresh, so they make the profile due again. This includes
   // changes by the reconciliation. The next refresh has nothing to reconcile, so the refreshes end.
   const changes = before.factChanges

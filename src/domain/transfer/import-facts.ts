@@ -3,6 +3,7 @@
 
 import { Conflict } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
+import type { Subject } from '../../store/job-queue.ts'
 import {
   findStoredFacts,
   insertImportedFacts,
@@ -11,6 +12,7 @@ import {
   type ImportedFact,
 } from '../../store/sql/transfer/write-memory.ts'
 import { lockFactsByKey, type FactKey } from '../../store/sql/fact/write-facts.ts'
+import { latest } from '../fact/kept-apart.ts'
 import { visibilityOf } from '../fact/visibility-set.ts'
 import type { Values } from './format.ts'
 import { count } from './import-batch.ts'
@@ -21,11 +23,11 @@ type Source = PreparedFact['sources'][number]
 /** Returns the fact with the columns of its first source. */
 function toRow(
   fact: PreparedFact,
-  [first]: readonly Source[],
+  sources: readonly Source[],
   visibilities: ReadonlyMap<string, string>,
 ): ImportedFact {
   const { sources: _sources, type: _type, ...values } = fact
-  const { conversationId = null, position = null, seq = null, turnId = null } = first as Values
+  const { conversationId = null, position = null, seq = null, turnId = null } = sources[0] as Values
   const members = visibilities.get(conversationId as string) === 'MEMBERS' ? (conversationId as string) : null
   const audience = (fact.audience as string[] | undefined) ?? null
   return {
@@ -35,7 +37,14 @@ function toRow(
     seq,
     sourceTurnId: turnId,
     visibility: visibilityOf(audience, members),
+    assertedAt: latest(sources.map(({ createdAt }) => new Date(createdAt as string))),
   } as ImportedFact
+}
+
+/** Returns the subjects whose facts are to be reconciled after the import of the facts (store/sql/fact/due-facts.ts). */
+export const subjectsOf = (tenant: string, facts: readonly PreparedFact[]): Subject[] => {
+  const keyOf = ({ userId, sources }: PreparedFact) => (userId ?? sources[0]?.conversationId ?? '') as string
+  return [...new Set(facts.map(keyOf))].map((key) => ({ tenant, key }))
 }
 
 /**

@@ -17,6 +17,7 @@ import { parseManifest } from './format.ts'
 import { collect, type Batch } from './import-batch.ts'
 import { findErased } from './import-erased.ts'
 import { compareExisting } from './import-existing.ts'
+import { subjectsOf } from './import-facts.ts'
 import { prepareLines, readLines, type Numbered } from './import-lines.ts'
 import type { ImportState } from './import-state.ts'
 import { writeBatch } from './import-write.ts'
@@ -105,6 +106,7 @@ async function write(
           first: head.lastSeq,
           last: head.lastSeq,
         })),
+        subjectsOf(tenant, batch.facts),
       ),
     )
     return toTransfer((await readTransfer(tx, tenant, row.id))!)

@@ -67,6 +67,8 @@ export const EXPORTED: Readonly<
       content_hash: 'Computed on import.',
       terms: 'Computed on import.',
       embedded_by: 'Set when the fact is embedded again.',
+      asserted_at: 'Computed on import from the newest source.',
+      reconciled_at: 'Set when the fact is compared with the other facts of the server.',
     },
   },
   fact_source: {

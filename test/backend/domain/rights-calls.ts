@@ -676,6 +676,12 @@ const FACTS: Call[] = [
     run: ({ deps, viewer }) => domain.reconcileFacts(deps, viewer, { userId: 'guest', n: 1 }),
   },
   {
+    verb: 'undoReconciliation',
+    conditions: ['factsAboutOthers'],
+    is: 'CHANGE',
+    run: async (cell) => domain.undoReconciliation(cell.deps, cell.viewer, { factId: await newFact(cell) }),
+  },
+  {
     verb: 'getFacts',
     run: async ({ deps, viewer, given }) => sizeOf(await domain.getFacts(deps, viewer, [given.fact])),
   },

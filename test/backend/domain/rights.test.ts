@@ -230,6 +230,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       'supersedeTurn foreignActor',
       'runTurn tenantScope',
       'retractFact factsOfTenant',
+      'undoReconciliation factsOfTenant',
     ])
   })
 

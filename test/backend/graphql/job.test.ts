@@ -99,13 +99,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       await new Promise((resolve) => (_[4] as AbortSignal).addEventListener('abort', resolve))
       return false
     }
-    const automatic = {
-      titles: false,
-      threadSummaryEvery: 0,
-      factExtractionEvery: 0,
-      userSummaryEvery: 2,
-      dedupEvery: 0,
-    }
+    const automatic = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2 }
     stop = await startJobs({ ...clients.deps, automatic }, { ...fakeDueWork, refreshProfileDue: hang })
     const makeProfileDue = async (actor: string) => {
       for (let n = 0; n < 2; n++) await clients.append(conversationId, 'hello', { actor })
@@ -149,13 +143,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       for (let n = 0; n < 51; n++) {
         await appendTurn(clients.deps, zoe, { conversationId: id, turn: { role: 'USER', content: `turn ${n}` } })
       }
-      const automatic = {
-        titles: false,
-        threadSummaryEvery: 0,
-        factExtractionEvery: 0,
-        userSummaryEvery: 2,
-        dedupEvery: 0,
-      }
+      const automatic = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2 }
       const hang = async () => new Promise<never>(() => {})
       stop = await startJobs({ ...clients.deps, automatic }, { ...fakeDueWork, refreshProfileDue: hang })
       const listed = async (actor: string) =>

@@ -26,6 +26,7 @@ const SYSTEM_FILES = [
   'store/sql/claim/expire-claims.ts',
   'store/sql/erasure/erasures.ts',
   'store/sql/erasure/retention.ts',
+  'store/sql/fact/due-facts.ts',
   'store/sql/fact/fact-vectors.ts',
   'store/sql/fact/mark-recalled.ts',
   'store/sql/indexing/embedders.ts',

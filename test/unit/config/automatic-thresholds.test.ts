@@ -5,7 +5,7 @@ import { loadConfig } from '../../../src/config/config.ts'
 import { problemsOf } from '../../support/environment.ts'
 
 describe('the thresholds of automatic jobs', () => {
-  const NAMES = ['THREAD_SUMMARY_EVERY_N', 'FACT_EXTRACTION_EVERY_N', 'USER_SUMMARY_EVERY_N', 'DEDUP_EVERY_N']
+  const NAMES = ['THREAD_SUMMARY_EVERY_N', 'FACT_EXTRACTION_EVERY_N', 'USER_SUMMARY_EVERY_N']
 
   it.each(NAMES)('include %s, a whole number from 0 to 100000', (name) => {
     for (const value of ['0', '1', '100000']) {

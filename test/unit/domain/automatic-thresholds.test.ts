@@ -1,10 +1,7 @@
-// Thresholds of automatic work: the number of due runs for a number of turns, and the conversations whose turns count.
+// Thresholds of automatic work: the number of due runs for a number of turns.
 
 import { describe, expect, it } from 'vitest'
-import { loadConfig } from '../../../src/config/config.ts'
-import { countsTurnsOf, reconcilesEvery, runsDue } from '../../../src/domain/automatic-thresholds.ts'
-
-const DEFAULTS = loadConfig({}).automatic
+import { runsDue } from '../../../src/domain/automatic-thresholds.ts'
 
 describe('automatic thresholds', () => {
   it.each([
@@ -37,13 +34,5 @@ describe('automatic thresholds', () => {
       }
       expect(runs).toBe(Math.floor(turns / 10))
     }
-  })
-
-  it('count turns by default where facts are extracted, nowhere without extraction, and everywhere for profiles', () => {
-    const without = { ...DEFAULTS, factExtractionEvery: 0 }
-    expect([countsTurnsOf(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual(['EXTRACTING', 5])
-    expect([countsTurnsOf(without), reconcilesEvery(without)]).toEqual(['NONE', 0])
-    expect(countsTurnsOf({ ...DEFAULTS, dedupEvery: 0 })).toBe('NONE')
-    expect(countsTurnsOf({ ...without, userSummaryEvery: 4 })).toBe('ALL')
   })
 })

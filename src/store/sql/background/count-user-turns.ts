@@ -4,7 +4,6 @@
 import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
-import { empty, raw } from '../sql.ts'
 import { AUTHOR_KIND } from '../turn/read-author-kinds.ts'
 
 type CountedTurns = {
@@ -12,17 +11,6 @@ type CountedTurns = {
   users: Subject[]
   /** Conversations that another transaction has locked. None of their turns were counted. */
   busy: string[]
-}
-
-/** Limits journals `j` to the conversations with automatic extraction. */
-const EXTRACTING = raw('AND j.conversation_id IN (SELECT c.id FROM conversation c WHERE c.fact_extraction)')
-
-/** The given conversations with automatic extraction. Uses the primary key. */
-export async function readExtractingAmong(db: Db, conversationIds: readonly string[]): Promise<string[]> {
-  if (conversationIds.length === 0) return []
-  const rows = await db.of(SYSTEM).$queryRaw<{ id: string }[]>`
-    SELECT c.id FROM conversation c WHERE c.id = ANY (${conversationIds}::text[]) AND c.fact_extraction`
-  return rows.map(({ id }) => id)
 }
 
 /**
@@ -83,15 +71,14 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
 
 /**
  * Conversations of any tenant with uncounted entries and ids after `after`, in order of id, at most `limit`. Reads all
- * journal heads, or with `onlyExtracting` those of the conversations with automatic extraction, by their index.
+ * journal heads.
  */
-export async function readUncounted(db: Db, after: string, limit: number, onlyExtracting: boolean): Promise<string[]> {
+export async function readUncounted(db: Db, after: string, limit: number): Promise<string[]> {
   const rows = await db.of(SYSTEM).$queryRaw<
     { conversationId: string }[]
   >`SELECT j.conversation_id AS "conversationId" FROM journal j
            LEFT JOIN conversation_progress p ON p.conversation_id = j.conversation_id
            WHERE j.conversation_id > ${after}::text AND j.last_seq > coalesce(p.counted_through, 0)
-             ${onlyExtracting ? EXTRACTING : empty}
            ORDER BY j.conversation_id LIMIT ${limit}::integer`
   return rows.map(({ conversationId }) => conversationId)
 }

@@ -5,13 +5,7 @@
 import type { Db, Tx } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
 
-type UserProgressRow = {
-  turns: number
-  profiledTurns: number
-  reconciledTurns: number
-  factChanges: number
-  profiledChanges: number
-}
+type UserProgressRow = { turns: number; profiledTurns: number; factChanges: number; profiledChanges: number }
 
 /** The user's progress; null if neither a turn of the user nor a change of a fact about the user was counted. */
 export async function readProgressOf(db: Db, tenant: string, userId: string): Promise<UserProgressRow | null> {
@@ -20,27 +14,9 @@ export async function readProgressOf(db: Db, tenant: string, userId: string): Pr
     row && {
       turns: Number(row.turns),
       profiledTurns: Number(row.profiledTurns),
-      reconciledTurns: Number(row.reconciledTurns),
       factChanges: Number(row.factChanges),
       profiledChanges: Number(row.profiledChanges),
     }
-  )
-}
-
-/** Advances the reconciliation mark by `turns`, and counts the run. False if the mark no longer equals `from`. */
-export async function advanceReconciliation(
-  tx: Tx,
-  tenant: string,
-  userId: string,
-  from: number,
-  turns: number,
-): Promise<boolean> {
-  return (
-    1
-    === (await tx.$executeRaw`
-    UPDATE user_progress
-    SET reconciled_turns = reconciled_turns + ${turns}::bigint, reconciliations = reconciliations + 1
-    WHERE tenant = ${tenant}::text AND user_id = ${userId}::text AND reconciled_turns = ${from}::bigint`)
   )
 }
 

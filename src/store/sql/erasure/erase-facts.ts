@@ -55,7 +55,7 @@ export const deleteProfilesOfFacts = async (tx: Tx, tenant: string, factIds: rea
         DELETE FROM user_profile WHERE tenant = ${tenant}::text AND made_of && ${factIds}::text[]`
 
 /**
- * Reactivates facts after the facts that superseded them were deleted. Returns the reactivated facts. Of exact
+ * Reactivates superseded facts, which makes their reconciliation due. Returns the reactivated facts. Of exact
  * duplicates, only the one observed last is reactivated. A fact with an active exact duplicate stays superseded, by
  * that duplicate, with reason DUPLICATED.
  */
@@ -75,7 +75,8 @@ export async function reactivateFacts(
           AND a.content_hash = f.content_hash)
       ORDER BY f.tenant, coalesce(f.user_id, f.conversation_id, ''), f.visibility, f.content_hash,
                f.observed_at DESC, f.id)
-    UPDATE fact f SET superseded_by = NULL, superseded_at = NULL, supersede_reason = NULL, supersede_note = NULL
+    UPDATE fact f SET superseded_by = NULL, superseded_at = NULL, supersede_reason = NULL, supersede_note = NULL,
+                      reconciled_at = NULL
     FROM best b WHERE f.id = b.id
     RETURNING f.id, f.conversation_id AS "conversationId"`
   await tx.$executeRaw`

@@ -33,6 +33,11 @@ export type FactRow = {
   supersededAt: Date | null
   supersedeReason: SupersedeReason | null
   supersedeNote: string | null
+  /** Time at which a source last asserted it anew, by the clock of the server. */
+  assertedAt: Date
+  /** Time at which undoReconciliation made it active again; null if that never happened. */
+  restoredAt: Date | null
+  restoreNote: string | null
 }
 
 /** SELECT list of the fact aliased `f`. */
@@ -42,4 +47,5 @@ export const FACT_COLUMNS: Sql = raw(`
   f.asserted_by AS "assertedBy", f.subject, f.predicate, f.object, f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",
   f.imported_at AS "importedAt",
   f.created_at AS "createdAt", f.superseded_by AS "supersededBy", f.superseded_at AS "supersededAt",
-  f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote"`)
+  f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote", f.asserted_at AS "assertedAt",
+  f.restored_at AS "restoredAt", f.restore_note AS "restoreNote"`)

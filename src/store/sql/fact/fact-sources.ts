@@ -107,13 +107,16 @@ export async function removeSources(tx: Tx, factIds: readonly string[], removed:
   await updateSourceColumns(tx, factIds)
 }
 
-/** Updates the columns that contain the first source and the most trusted assertion of each fact. */
+/**
+ * Updates the columns that contain the first source and the most trusted assertion of each fact, and makes their
+ * reconciliation due.
+ */
 export async function updateSourceColumns(tx: Tx, factIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE fact f
     SET conversation_id = p.conversation_id, root_seq = p.root_seq, seq = p.seq, audience = p.audience,
         source_turn_id = p.turn_id, said_by = b.said_by, asserted_by = b.asserted_by, confidence = b.confidence,
-        observed_at = b.observed_at, imported_at = b.imported_at
+        observed_at = b.observed_at, imported_at = b.imported_at, reconciled_at = NULL
     FROM unnest(${factIds}::text[]) AS a(id)
     CROSS JOIN LATERAL (SELECT * FROM fact_source s WHERE s.fact_id = a.id ORDER BY s.created_at, s.source LIMIT 1) p
     CROSS JOIN LATERAL (

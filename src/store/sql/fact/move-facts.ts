@@ -30,11 +30,13 @@ export async function copyToMembers(
   await tx.$executeRaw`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id, said_by,
                       asserted_by, subject, predicate, object, confidence, token_count, content_hash, observed_at,
-                      imported_at, created_at, superseded_by, superseded_at, supersede_reason, supersede_note, recalled_at, terms)
+                      imported_at, created_at, superseded_by, superseded_at, supersede_reason, supersede_note, recalled_at, terms,
+                      asserted_at, restored_at, restore_note)
     SELECT c.to_id, f.tenant, f.user_id, f.conversation_id, f.root_seq, f.seq, f.audience,
            concat_ws(' ', ${conversationId}::text, nullif(f.visibility, '')), f.source_turn_id, f.said_by, f.asserted_by,
            f.subject, f.predicate, f.object, f.confidence, f.token_count, f.content_hash, f.observed_at, f.imported_at,
-           f.created_at, f.superseded_by, f.superseded_at, f.supersede_reason, f.supersede_note, f.recalled_at, f.terms
+           f.created_at, f.superseded_by, f.superseded_at, f.supersede_reason, f.supersede_note, f.recalled_at, f.terms,
+           f.asserted_at, f.restored_at, f.restore_note
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact f ON f.id = c.from_id`
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
@@ -48,7 +50,7 @@ export async function copyToMembers(
 /** Moves facts to the visibility set of their MEMBERS conversation. */
 export async function moveToMembers(tx: Tx, factIds: readonly string[], conversationId: string): Promise<void> {
   await tx.$executeRaw`
-    UPDATE fact f SET visibility = concat_ws(' ', ${conversationId}::text, nullif(f.visibility, ''))
+    UPDATE fact f SET visibility = concat_ws(' ', ${conversationId}::text, nullif(f.visibility, '')), reconciled_at = NULL
     WHERE f.id = ANY (${factIds}::text[])`
 }
 
@@ -110,7 +112,7 @@ export async function lockForOpening(tx: Tx, conversationId: string): Promise<{ 
  */
 export async function moveToOpen(tx: Tx, conversationId: string): Promise<void> {
   await tx.$executeRaw`
-    UPDATE fact f SET visibility = ltrim(replace(f.visibility, ${conversationId}::text, ''))
+    UPDATE fact f SET visibility = ltrim(replace(f.visibility, ${conversationId}::text, '')), reconciled_at = NULL
     WHERE f.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text)`
 }
 

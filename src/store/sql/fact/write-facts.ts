@@ -4,11 +4,14 @@
 import type { Tx } from '../../db.ts'
 import type { FactRow } from './fact-columns.ts'
 
-/** An active fact to insert. */
+type Restoration = Pick<FactRow, 'assertedAt' | 'restoredAt' | 'restoreNote'>
+
+/** An active fact to insert. Without `assertedAt`, it is asserted now; without `restoredAt`, it was never restored. */
 export type NewFact = Omit<
   FactRow,
-  'createdAt' | 'supersededBy' | 'supersededAt' | 'supersedeReason' | 'supersedeNote'
-> & { terms: readonly number[] }
+  'createdAt' | 'supersededBy' | 'supersededAt' | 'supersedeReason' | 'supersedeNote' | keyof Restoration
+>
+  & Partial<Restoration> & { terms: readonly number[] }
 
 /** Identity of an active fact: no two of a tenant have the same user or conversation, visibility and content hash. */
 export type FactKey = Pick<FactRow, 'userId' | 'conversationId' | 'visibility' | 'contentHash'>
@@ -24,15 +27,16 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, asserted_by, subject, predicate, object, confidence, token_count, content_hash,
-                      observed_at, imported_at, terms)
+                      observed_at, imported_at, asserted_at, restored_at, restore_note, terms)
     SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."position", n.seq, n.audience, n.visibility,
            n."sourceTurnId", n."saidBy", n."assertedBy", n.subject, n.predicate, n.object, n.confidence,
-           n."tokenCount", n."contentHash", n."observedAt", n."importedAt", n.terms
+           n."tokenCount", n."contentHash", n."observedAt", n."importedAt",
+           coalesce(n."assertedAt", clock_timestamp()), n."restoredAt", n."restoreNote", n.terms
     FROM jsonb_to_recordset(${numbered}::jsonb) AS n(
       id text, index integer, "userId" text, "conversationId" text, "position" integer, seq integer, audience text[], visibility text,
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, subject text, predicate text, object text,
       confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, "importedAt" timestamptz,
-      terms integer[])
+      "assertedAt" timestamptz, "restoredAt" timestamptz, "restoreNote" text, terms integer[])
     ORDER BY n."contentHash", coalesce(n."userId", n."conversationId", ''), n.visibility, n.index
     ON CONFLICT (tenant, (coalesce(user_id, conversation_id, '')), visibility, content_hash)
       WHERE superseded_at IS NULL DO NOTHING
@@ -86,6 +90,13 @@ export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<
     WHERE f.id = r.id`
 }
 
+/** Records that a new source or a newer assertion states the facts, which makes their reconciliation due. */
+export async function touchFacts(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.$executeRaw`
+    UPDATE fact f SET asserted_at = clock_timestamp(), reconciled_at = NULL WHERE f.id = ANY (${ids}::text[])`
+}
+
 type Supersession = {
   id: string
   /** Id of the superseding fact; null for none. */
@@ -110,27 +121,31 @@ export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]
   return rows.map(({ id }) => id)
 }
 
+/** The columns that change whenever a fact's first source, its assertion or its visibility set changes. */
+type ReadFact = Pick<
+  FactRow,
+  'id' | 'conversationId' | 'seq' | 'visibility' | 'saidBy' | 'observedAt' | 'assertedAt' | 'confidence'
+>
+
 /**
- * Locks the facts that are still active, and whose first source and assertion did not change since the caller read
- * them. Returns their ids.
+ * Locks the facts that are still active, and whose first source, assertion and visibility set did not change since the
+ * caller read them. Returns their ids.
  */
-export async function lockFacts(
-  tx: Tx,
-  facts: readonly Pick<FactRow, 'id' | 'conversationId' | 'seq' | 'saidBy' | 'observedAt' | 'confidence'>[],
-): Promise<string[]> {
+export async function lockFacts(tx: Tx, facts: readonly ReadFact[]): Promise<string[]> {
   if (facts.length === 0) return []
-  const read = facts.map((fact) => {
-    const { id, conversationId, seq, saidBy, observedAt, confidence } = fact
-    return { id, conversationId, seq, saidBy, observedAt, confidence }
+  const read = facts.map((fact): ReadFact => {
+    const { id, conversationId, seq, visibility, saidBy, observedAt, assertedAt, confidence } = fact
+    return { id, conversationId, seq, visibility, saidBy, observedAt, assertedAt, confidence }
   })
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT f.id
     FROM jsonb_to_recordset(${JSON.stringify(read)}::jsonb) AS r(
-      id text, "conversationId" text, seq integer, "saidBy" participant_kind, "observedAt" timestamptz,
-      confidence double precision)
+      id text, "conversationId" text, seq integer, visibility text, "saidBy" participant_kind, "observedAt" timestamptz,
+      "assertedAt" timestamptz, confidence double precision)
     JOIN fact f ON f.id = r.id AND f.conversation_id IS NOT DISTINCT FROM r."conversationId"
-               AND f.seq IS NOT DISTINCT FROM r.seq AND f.said_by = r."saidBy" AND f.observed_at = r."observedAt"
-               AND f.confidence = r.confidence AND f.superseded_at IS NULL
+               AND f.seq IS NOT DISTINCT FROM r.seq AND f.visibility = r.visibility AND f.said_by = r."saidBy"
+               AND f.observed_at = r."observedAt" AND f.asserted_at = r."assertedAt" AND f.confidence = r.confidence
+               AND f.superseded_at IS NULL
     ORDER BY f.content_hash, f.id FOR NO KEY UPDATE OF f`
   return rows.map(({ id }) => id)
 }

@@ -173,6 +173,8 @@ export const FACT: readonly Column[] = [
   optional('supersededAt', 'timestamptz'),
   optional('supersedeReason', 'supersede_reason'),
   optional('supersedeNote', 'text'),
+  optional('restoredAt', 'timestamptz'),
+  optional('restoreNote', 'text'),
   optional('recalledAt', 'timestamptz'),
 ]
 

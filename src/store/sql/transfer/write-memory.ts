@@ -18,6 +18,8 @@ export type ImportedFact = Values & {
   visibility: string
   contentHash: string
   terms: readonly number[]
+  /** Time of its newest source. */
+  assertedAt: Date
 }
 
 /**
@@ -27,11 +29,13 @@ export type ImportedFact = Values & {
 export async function insertImportedFacts(tx: Tx, tenant: string, facts: readonly ImportedFact[]): Promise<string[]> {
   if (facts.length === 0) return []
   const rows = await tx.$queryRaw<{ id: string }[]>(sql`
-    INSERT INTO fact (tenant, ${names(FACT)}, conversation_id, root_seq, seq, source_turn_id, visibility, content_hash, terms)
+    INSERT INTO fact (tenant, ${names(FACT)}, conversation_id, root_seq, seq, source_turn_id, visibility, content_hash, terms,
+                      asserted_at)
     SELECT ${tenant}::text, ${values(FACT)}, x."conversationId", x."position", x.seq, x."sourceTurnId", x.visibility,
-           x."contentHash", x.terms
+           x."contentHash", x.terms, x."assertedAt"
     FROM jsonb_to_recordset(${JSON.stringify(facts)}::jsonb) AS x(${recordOf(FACT)}, "conversationId" text,
-      "position" integer, seq integer, "sourceTurnId" text, visibility text, "contentHash" text, terms integer[])
+      "position" integer, seq integer, "sourceTurnId" text, visibility text, "contentHash" text, terms integer[],
+      "assertedAt" timestamptz)
     ON CONFLICT DO NOTHING RETURNING id`)
   return rows.map(({ id }) => id)
 }

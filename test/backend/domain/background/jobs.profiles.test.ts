@@ -59,20 +59,28 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     await waitForJobs(async () => expect(await facts()).toMatchObject([{ object: 'Lisbon' }]))
   })
 
-  it('count no turns outside conversations with factExtraction, by default', async () => {
-    const { tenant, newConversation } = await tenantWithConversation()
+  it('reconcile recorded facts by default, about a person or about nobody, and count no turns', async () => {
+    const { tenant, viewer, newConversation, facts } = await tenantWithConversation()
     await start(DEFAULTS)
-    const other = await tenant.newConversation('ada')
-    const extracting = await newConversation()
-    for (let n = 0; n < 3; n++) {
-      await tenant.append(other, 'ada', 'Hello.')
-      await tenant.append(extracting, 'ada', 'Hello.')
-    }
+    const conversationId = await newConversation()
+    const lives = (subject: string, object: string, day: number) =>
+      recordFacts(world.deps, viewer, {
+        conversationId,
+        facts: [{ subject, predicate: 'lives in', object, observedAt: new Date(Date.UTC(2026, 0, day)) }],
+      })
+    await lives('Ada', 'Lisbon', 1)
+    await lives('The committee', 'Oslo', 1)
+    await lives('Ada', 'Rome', 2)
+    await lives('The committee', 'Bern', 2)
     await waitForJobs(async () =>
-      expect(await world.deps.db.of(SYSTEM).userProgress.findMany({ where: { tenant: tenant.name } })).toMatchObject([
-        { turns: 3n },
+      expect((await facts()).map(({ subject, object }) => `${subject} ${object}`)).toEqual([
+        'The committee Bern',
+        'Ada Rome',
       ]),
     )
+    expect(
+      await world.deps.db.of(SYSTEM).userProgress.findMany({ where: { tenant: tenant.name, turns: { gt: 0 } } }),
+    ).toEqual([])
   })
 
   it('write a profile that follows a correction in a later turn', async () => {
@@ -131,7 +139,7 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
         ...world.deps.log,
         warn: (...given: unknown[]) => void warnings.push(given),
       } as typeof world.deps.log
-      stop = await startJobs({ ...world.deps, log, automatic: { ...DEFAULTS, userSummaryEvery: 1, dedupEvery: 1 } })
+      stop = await startJobs({ ...world.deps, log, automatic: { ...DEFAULTS, userSummaryEvery: 1 } })
       const conversationIds = await Promise.all(Array.from({ length: 6 }, newConversation))
       const FOODS = ['apples', 'bread', 'cheese', 'dates', 'eggs', 'figs', 'grapes', 'honey']
       await Promise.all(

@@ -20,20 +20,8 @@ import { sql } from '../../../support/sql.ts'
 import type { Subject } from '../../../../src/store/job-queue.ts'
 import { SYSTEM } from '../../../../src/store/scope.ts'
 
-const ALL: AutomaticThresholds = {
-  titles: false,
-  threadSummaryEvery: 10,
-  factExtractionEvery: 7,
-  userSummaryEvery: 9,
-  dedupEvery: 5,
-}
-const NONE: AutomaticThresholds = {
-  titles: false,
-  threadSummaryEvery: 0,
-  factExtractionEvery: 0,
-  userSummaryEvery: 0,
-  dedupEvery: 5,
-}
+const ALL: AutomaticThresholds = { titles: false, threadSummaryEvery: 10, factExtractionEvery: 7, userSummaryEvery: 9 }
+const NONE: AutomaticThresholds = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0 }
 const runsIn = (turns: number, every: number) => Math.floor(turns / every)
 
 describe.each(backends)('automatic jobs on $name', (backend) => {
@@ -121,10 +109,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
         ]),
       ),
       users: Object.fromEntries(
-        [...turnsByUser].map(([user, turns]) => [
-          user,
-          { turns, profilings: runsIn(turns, 9), reconciliations: runsIn(turns, 5) },
-        ]),
+        [...turnsByUser].map(([user, turns]) => [user, { turns, profilings: runsIn(turns, 9) }]),
       ),
     }
     await waitForJobs(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected))
@@ -133,14 +118,14 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     for (const { sends, deps } of processes.map(recordSends)) {
       await start(deps)
       // The last kind of work for which the sweep at the start looks.
-      await vi.waitFor(() => expect(sends.map(({ name }) => name)).toContain(QUEUES.RECONCILE_FACTS))
+      await vi.waitFor(() => expect(sends.map(({ name }) => name)).toContain(QUEUES.REFRESH_PROFILE))
       expect(sends.flatMap(({ subjects }) => subjects).filter(({ tenant }) => tenant === viewer.tenant)).toEqual([])
     }
     expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
   })
 
   it.runIf(isLong)('retry a failed run, count it once, and store no text of an unexpected error', async () => {
-    const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
+    const deps = await process({ ...ALL, threadSummaryEvery: 0 })
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
     let failures = 0
@@ -187,7 +172,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
           [extracting]: { summaries: [], extractions: 2 },
           [other]: { summaries: [10], extractions: 0 },
         },
-        users: { ada: { turns: 14, profilings: 1, reconciliations: 2 } },
+        users: { ada: { turns: 14, profilings: 1 } },
       }),
     )
   })
@@ -215,7 +200,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
   })
 
   it.runIf(isLong)('stop completely, and resume where they stopped', async () => {
-    const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
+    const deps = await process({ ...ALL, threadSummaryEvery: 0, userSummaryEvery: 0 })
     const viewer = newViewer()
     const conversationId = await newConversation(deps, viewer)
     let started = 0

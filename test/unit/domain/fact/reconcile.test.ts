@@ -28,6 +28,8 @@ function fact([id, text, day, more]: Given): ActiveFact {
     vector: null,
     trust: TRUST.HUMAN,
     contentHash: contentHash(statement),
+    assertedAt: new Date(Date.UTC(2026, 4, 1)),
+    restoredAt: null,
     ...more,
   }
 }
@@ -46,7 +48,7 @@ describe('duplicates', () => {
       ),
     )
     expect(plan).toMatchObject({ kept: ['d'], contradicted: [], merged: [{ originals: ['a', 'b', 'c'] }] })
-    expect(plan.merged[0]!.into).toEqual({
+    expect(plan.merged[0]!.into).toMatchObject({
       key: 'merged:b',
       from: 'b',
       subject: 'ada',
@@ -200,6 +202,8 @@ const someFact = fc.record({
   confidence: fc.constantFrom(0.2, 0.5, 0.9),
   observedAt: fc.integer({ min: 1, max: 4 }).map((day) => new Date(Date.UTC(2026, 4, day))),
   trust: fc.constantFrom(...Object.values(TRUST)),
+  assertedAt: fc.constant(new Date(Date.UTC(2026, 4, 1))),
+  restoredAt: fc.constant(null),
 })
 const idOf = (i: number) => `f${String(i).padStart(2, '0')}`
 const someFacts = fc
