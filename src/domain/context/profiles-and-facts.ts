@@ -70,9 +70,9 @@ export async function readProfilesAndFacts(
   const people = withProfiles || withFacts ? await peopleIn(deps, viewer, conversation.id, conversation.owner) : []
   const otherPeople = people.filter(({ actor }) => actor !== as)
   const users = otherPeople.map(({ actor }) => actor)
-  const [profiles, ofReader, rows] = await Promise.all([
-    withProfiles ? getProfiles(deps, trusted(viewer), users) : null,
-    withProfiles && reader.actor !== viewer.actor ? getProfiles(deps, trusted(reader), users) : null,
+  const ofReader = reader.actor === viewer.actor ? undefined : trusted(reader)
+  const [profiles, rows] = await Promise.all([
+    withProfiles ? getProfiles(deps, trusted(viewer), users, ofReader) : null,
     withFacts
       ? readContextFacts(
           deps.pool,
@@ -87,8 +87,7 @@ export async function readProfilesAndFacts(
   const quoted = otherPeople
     .flatMap(({ actor, displayName }) => {
       const profile = profiles?.get(actor)
-      const isSeen = ofReader === null || ofReader.has(actor)
-      return profile && isSeen && profile.content.trim() !== '' ? [{ ...profile, displayName }] : []
+      return profile && profile.content.trim() !== '' ? [{ ...profile, displayName }] : []
     })
     .slice(0, MAX_PROFILES)
   return {

@@ -16,13 +16,18 @@ import {
 import { lockFactsOfConversation, reactivateFacts } from '../../store/sql/erasure/erase-facts.ts'
 import { updateSourceColumns, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
+import {
+  countFactChanges,
+  deleteProgressOfConversation,
+  readSetsOfFacts,
+} from '../../store/sql/background/user-progress.ts'
 import type { Tx } from '../../store/db.ts'
 import type { MoveFacts } from '../conversation-visibility.ts'
 import { newId } from '../id.ts'
 
 /** Moves the facts of the conversation, whose journal the transaction has locked. */
 export const moveFacts: MoveFacts = (tx, { tenant, conversationId, visibility }) =>
-  visibility === 'MEMBERS' ? toMembers(tx, tenant, conversationId) : toOpen(tx, conversationId)
+  visibility === 'MEMBERS' ? toMembers(tx, tenant, conversationId) : toOpen(tx, tenant, conversationId)
 
 /**
  * Moves the facts without a source in another conversation to the visibility sets of this conversation. Copies the
@@ -31,6 +36,7 @@ export const moveFacts: MoveFacts = (tx, { tenant, conversationId, visibility })
 async function toMembers(tx: Tx, tenant: string, conversationId: string): Promise<void> {
   const facts = await lockFactsOfConversation(tx, conversationId)
   if (facts.length === 0) return
+  const sets = await readSetsOfFacts(tx, facts)
   const shared = new Set(await readFactsFromElsewhere(tx, facts, conversationId))
   const own = facts.filter((id) => !shared.has(id))
   const copies = [...shared].map((from) => ({ from, to: newId('fact') }))
@@ -48,13 +54,14 @@ async function toMembers(tx: Tx, tenant: string, conversationId: string): Promis
     ...(await readSupersededFromOutside(tx, moved)),
   ])
   await deleteProfilesMadeOf(tx, tenant, own)
+  await countFactChanges(tx, [...sets, ...(await readSetsOfFacts(tx, moved))])
 }
 
 /**
  * Moves the facts out of the visibility sets of the conversation. A fact that is an exact duplicate of a fact outside
- * them is superseded by that fact, which gets its sources.
+ * them is superseded by that fact, which gets its sources. The profiles of these sets are deleted.
  */
-async function toOpen(tx: Tx, conversationId: string): Promise<void> {
+async function toOpen(tx: Tx, tenant: string, conversationId: string): Promise<void> {
   const duplicates = await lockForOpening(tx, conversationId)
   await addSourcesOf(tx, duplicates)
   await supersedeFacts(
@@ -65,5 +72,8 @@ async function toOpen(tx: Tx, conversationId: string): Promise<void> {
     tx,
     duplicates.map(({ duplicateOf }) => duplicateOf),
   )
-  await moveToOpen(tx, conversationId)
+  const moved = await moveToOpen(tx, conversationId)
+  await deleteProfilesMadeOf(tx, tenant, moved)
+  await deleteProgressOfConversation(tx, tenant, conversationId)
+  await countFactChanges(tx, await readSetsOfFacts(tx, moved))
 }

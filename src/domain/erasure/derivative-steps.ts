@@ -7,11 +7,17 @@ import {
   lockFactsOfConversation,
   reactivateFacts,
 } from '../../store/sql/erasure/erase-facts.ts'
-import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
+import {
+  countFactChanges,
+  deleteProgressOfConversation,
+  readSetsOfFacts,
+} from '../../store/sql/background/user-progress.ts'
+import { readSubjectsOfFacts } from '../../store/sql/fact/due-facts.ts'
 import { lockFactsOfTurn, readFactsFrom, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import { revokeSummaries } from '../../store/sql/summary/write-summary.ts'
+import { membersOf } from '../fact/visibility-set.ts'
 import type { UpdateDerivatives } from '../turn/written-edit.ts'
 
 /** A conversation to delete, with its journal locked. */
@@ -22,7 +28,7 @@ export type ChangedFact = { id: string; conversationId: string | null }
 
 /**
  * Runs before the conversation's row is deleted. `rows` is the number of rows that are deleted, for the receipt.
- * `users` are the users whose facts change. `finish` runs after the row is deleted, in the same transaction, and
+ * `users` are the subjects whose facts change. `finish` runs after the row is deleted, in the same transaction, and
  * returns the facts of other conversations that it changed.
  */
 export type PrepareDelete = (
@@ -88,7 +94,7 @@ export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => 
     tx,
     duplicates.filter((id) => !fromTurn.has(id)),
   )
-  await countFactChanges(tx, await readUsersOfFacts(tx, [...facts, ...duplicates]))
+  await countFactChanges(tx, await readSetsOfFacts(tx, [...facts, ...duplicates]))
   return superseded
 }
 
@@ -109,21 +115,26 @@ export const removeConversationSources: PrepareDelete = async (tx, { conversatio
   await removeSources(tx, facts, { conversationId })
   const ended = await readFactsFrom(tx, facts, { conversationId })
   const superseded = await readSupersededBy(tx, ended)
-  const users = await readUsersOfFacts(tx, [...facts, ...superseded])
+  const users = await readSubjectsOfFacts(tx, [...facts, ...superseded])
+  const sets = await readSetsOfFacts(tx, [...facts, ...superseded])
   const finish = async (after: Tx) => {
     const reactivated = await reactivateFacts(after, superseded)
-    await countFactChanges(after, users)
+    await countFactChanges(
+      after,
+      sets.filter(({ visibility }) => membersOf(visibility) !== conversationId),
+    )
     return reactivated
   }
   return { rows: ended.length, finish, users }
 }
 
 /**
- * Deletes the profiles made from the conversation's facts. Does nothing if the conversation has no facts, because the
+ * Deletes the profiles made from the conversation's facts, and the progress of those of its own visibility sets. Does nothing if the conversation has no facts, because the
  * statement reads every profile of the tenant. Runs after `removeConversationSources`, when only the facts to delete
  * are left in the conversation.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })
+  if (fact) await deleteProgressOfConversation(tx, tenant, conversationId)
   return { rows: fact ? await deleteProfilesOfConversation(tx, tenant, conversationId) : 0 }
 }

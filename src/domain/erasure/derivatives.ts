@@ -215,7 +215,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'user_profile',
-    data: 'A text written from facts without an audience, and the ids of these facts.',
+    data: 'A text written from the facts of one visibility set, its key, and the ids of these facts.',
     onEdit: { how: 'Kept until the next refresh, which writes it again without the superseded facts.' },
     onErase: {
       how: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
@@ -229,13 +229,23 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'user_progress',
-    data:
-      "The number of a user's turns in all conversations, the number of changes of the facts about the user, and how "
-      + 'many of each background work has handled.',
-    onEdit: { how: 'Kept: a newer version is not counted as a turn. A change of its facts is counted.' },
+    data: "The number of a user's turns in all conversations, and how many of them background work has handled.",
+    onEdit: { how: 'Kept: a newer version is not counted as a turn.' },
     onErase: { how: 'Kept: the numbers name no turn.' },
     onDelete: {
       how: 'Kept: the numbers determine when background work runs next, and name no conversation.',
+      by: 'KEPT',
+    },
+  },
+  {
+    table: 'profile_progress',
+    data:
+      'The number of changes of the facts about a user in one visibility set, whose key may contain the id of a '
+      + 'conversation, and how many of them the profile accounts for.',
+    onEdit: { how: 'A change of the facts of the turn is counted.' },
+    onErase: { how: 'A change of the facts of the turn is counted; the numbers name no turn.' },
+    onDelete: {
+      how: 'Rows of the visibility sets of the conversation are deleted with its profiles; the others are kept.',
       by: 'KEPT',
     },
   },

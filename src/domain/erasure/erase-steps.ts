@@ -19,7 +19,8 @@ import {
   type TurnToErase,
 } from '../../store/sql/erasure/erase-turns.ts'
 import { expireClaimsAnsweredBy } from '../../store/sql/claim/expire-claims.ts'
-import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
+import { countFactChanges, readSetsOfFacts } from '../../store/sql/background/user-progress.ts'
+import { readSubjectsOfFacts } from '../../store/sql/fact/due-facts.ts'
 import { readFactsFrom, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { clearDecisions } from '../../store/sql/approval/write-approvals.ts'
 import type { Tx } from '../../store/db.ts'
@@ -120,14 +121,15 @@ export async function finishFacts(
   ended: readonly string[],
 ): ReturnType<PrepareDelete> {
   const superseded = await readSupersededBy(tx, ended)
-  const users = await readUsersOfFacts(tx, [...facts, ...superseded])
+  const users = await readSubjectsOfFacts(tx, [...facts, ...superseded])
+  const sets = await readSetsOfFacts(tx, [...facts, ...superseded])
   return {
     rows: ended.length,
     users,
     async finish(after) {
       await deleteFacts(after, ended)
       const reactivated = await reactivateFacts(after, superseded)
-      await countFactChanges(after, users)
+      await countFactChanges(after, sets)
       return reactivated
     },
   }

@@ -275,6 +275,7 @@ async function complete(deps: Platform, { id, tenant, subject: user }: ErasureRo
   await withTransaction(deps.db, tenant, async (tx) => {
     const { count: profiles } = await tx.userProfile.deleteMany({ where: { tenant, userId: user } })
     await tx.userProgress.deleteMany({ where: { tenant, userId: user } })
+    await tx.profileProgress.deleteMany({ where: { tenant, userId: user } })
     const approvals = await clearDecisionsOf(tx, tenant, user)
     await addErasureCounts(tx, id, { user_profile: profiles, approval: approvals })
     const subject = hashOfUser(deps.integrityKeys, tenant, user)

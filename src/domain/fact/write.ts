@@ -21,7 +21,7 @@ import {
   type Renewal,
 } from '../../store/sql/fact/write-facts.ts'
 import { addSources } from '../../store/sql/fact/fact-sources.ts'
-import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
+import { countFactChanges, readSetsOfFacts } from '../../store/sql/background/user-progress.ts'
 import { readSubjectsOfFacts } from '../../store/sql/fact/due-facts.ts'
 import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
@@ -252,6 +252,6 @@ export async function appendFactsChanged(
   if (ranges.length > 0) afterCommit(() => announceEntries(publisher, ranges))
   const ids = changed.map(({ id }) => id)
   const subjects = await readSubjectsOfFacts(tx, ids)
-  await countFactChanges(tx, await readUsersOfFacts(tx, ids))
+  await countFactChanges(tx, await readSetsOfFacts(tx, ids))
   if (subjects.length > 0) afterCommit(() => publisher.notifyWorkers([], subjects))
 }

@@ -1,32 +1,48 @@
-// Reads user profiles. A viewer may read a profile only if the viewer sees all facts that it was made from.
+// Reads user profiles. A profile is stored for each visibility set of facts about the user; a viewer gets the combination
+// of those whose facts the viewer sees.
 
-import { readProfiles, type UserProfileRow } from '../../store/sql/profile/read-profiles.ts'
+import { readProfiles, type ProfileOfSet } from '../../store/sql/profile/read-profiles.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import type { Platform } from '../platform.ts'
 import { requireStrings, storable } from '../input.ts'
 import type { Viewer } from '../view.ts'
+import { combine } from './combine.ts'
 
-export type UserProfile = UserProfileRow
+/** Maximum number of visibility sets whose profiles are combined, the most recently changed first. */
+export const MAX_SETS = 20
 
-/** Returns the profiles that the viewer may read, by user id. Omits users without such a profile. @throws NotAllowed */
+export type UserProfile = {
+  userId: string
+  content: string
+  tokenCount: number
+  /** Time at which the newest of the combined profiles last changed. */
+  updatedAt: Date
+}
+
+/**
+ * Returns the profiles of the users, by user id, made from facts that the viewer sees and, if given, the reader sees,
+ * too. Omits users without such a profile. @throws NotAllowed
+ */
 export async function getProfiles(
-  { db }: Pick<Platform, 'db'>,
+  { db, tokens }: Pick<Platform, 'db' | 'tokens'>,
   viewer: Viewer,
   users: readonly string[],
+  reader: Viewer = viewer,
 ): Promise<Map<string, UserProfile>> {
   authorize(viewer, 'getProfiles')
+  authorize(reader, 'getProfiles')
   requireStrings(users, 'users')
-  await requirePermits(
-    db.of(viewer.tenant),
-    viewer,
-    'getProfiles',
-    null,
-    users.some((user) => user !== viewer.actor) ? ['otherUser'] : [],
-  )
-  const rows = await readProfiles(
-    db,
-    viewer,
-    users.filter((user) => storable(user) === null),
-  )
-  return new Map(rows.map((row) => [row.userId, row]))
+  for (const each of reader === viewer ? [viewer] : [viewer, reader]) {
+    const conditions = users.some((user) => user !== each.actor) ? ['otherUser' as const] : []
+    await requirePermits(db.of(each.tenant), each, 'getProfiles', null, conditions)
+  }
+  const known = [...new Set(users.filter((user) => storable(user) === null))]
+  const profilesOf = new Map<string, ProfileOfSet[]>()
+  for (const profile of await readProfiles(db, [viewer, reader], known, MAX_SETS)) {
+    profilesOf.set(profile.userId, [...(profilesOf.get(profile.userId) ?? []), profile])
+  }
+  const combined = new Map<string, UserProfile>()
+  for (const [userId, profiles] of profilesOf)
+    combined.set(userId, await combine({ db, tokens }, viewer.tenant, profiles))
+  return combined
 }

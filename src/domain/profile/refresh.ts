@@ -1,15 +1,24 @@
-// Refreshes user profiles: reconciles the facts about the user, then merges new facts into the previous profile and
-// removes superseded facts. A profile contains only facts that every actor of the tenant may see. Erasing a fact
-// deletes the profiles that contain it, so that the next refresh starts from the active facts alone.
+// Refreshes user profiles: reconciles the facts about the user, then merges new facts into the previous profiles and
+// removes superseded facts. Each profile contains the facts of one visibility set, and changes with them only. Erasing a
+// fact deletes the profiles that contain it, so that the next refresh starts from the active facts alone.
 
 import { z } from 'zod'
 import { NotAllowed, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
-import { readActiveFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
-import { readProgressOf, advanceProfiling } from '../../store/sql/background/user-progress.ts'
+import { readActiveFacts } from '../../store/sql/fact/read-active-facts.ts'
 import {
+  advanceChanges,
+  advanceTurns,
+  readDueSets,
+  readTurnProgress,
+  type ProfileSet,
+} from '../../store/sql/background/user-progress.ts'
+import { readProfiles } from '../../store/sql/profile/read-profiles.ts'
+import {
+  deleteProfile,
   readProfileRow,
+  readSetsSeen,
   readSupersededAmong,
   writeProfile,
   type ProfileRow,
@@ -18,7 +27,7 @@ import {
 import { isKnownUser } from '../../store/sql/profile/is-known-user.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
-import { isStated, trustOf, type Assertion } from '../fact/trust.ts'
+import { trustOf } from '../fact/trust.ts'
 import type { FactDeps } from '../fact/deps.ts'
 import { reconcileAllDue } from '../fact/reconcile-due.ts'
 import { reconcileFactsAbout } from '../fact/reconcile-facts.ts'
@@ -27,10 +36,13 @@ import { askProvider } from '../ask-provider.ts'
 import { between, name, parse } from '../input.ts'
 import { runsDue } from '../automatic-thresholds.ts'
 import type { Viewer } from '../view.ts'
+import { claimantOf } from './claimant.ts'
+import { RULES } from './combine.ts'
 import { mergeProfile } from './merge.ts'
-import { getProfiles, type UserProfile } from './profile.ts'
+import { namesOfUser } from './names.ts'
+import { getProfiles, MAX_SETS, type UserProfile } from './profile.ts'
 
-/** Maximum number of tokens in a profile. */
+/** Maximum number of tokens in the profile of one set. */
 const PROFILE_TOKENS = 500
 /** Default number of active facts read, newest first. */
 export const DEFAULT_FACTS = 200
@@ -38,25 +50,18 @@ export const DEFAULT_FACTS = 200
 export const MAX_FACTS = 1000
 /** Maximum number of attempts if the profile or its facts change concurrently. */
 const ATTEMPTS = 10
-/** The `madeBy` of a profile written by rules. */
-const RULES = 'rules'
 
 /** The input of a refresh. `removed` contains the facts of the previous profile that are now superseded. */
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
-/** Returns the author of a claim; null for a fact that is stated as true. */
-const claimantOf = (fact: Assertion): string | null => (isStated(fact) ? null : (fact.assertedBy ?? 'somebody'))
-
 /** Composes the new profile: by the profile writer if one is configured, otherwise by rules. @throws ProviderFailed */
 async function compose(
   deps: Platform,
-  tenant: string,
-  userId: string,
+  { tenant, userId, visibility }: ProfileSet,
   { previous, active, removed }: Change,
   signal?: AbortSignal,
 ): Promise<{ content: string; madeBy: string }> {
-  const displayNames = (await readNames(deps.db, tenant, [userId], null)).get(userId) ?? []
-  const names = [userId, ...displayNames.flatMap((each) => [each, each.split(' ')[0]!])]
+  const names = await namesOfUser(deps, tenant, userId, [visibility])
   const { profileWriter } = deps.factServices
   const previousContent = previous?.content || null
   if (!profileWriter) {
@@ -96,31 +101,34 @@ async function compose(
   return { content, madeBy: profileWriter.name }
 }
 
+const isEqual = (a: readonly string[], b: readonly string[]) =>
+  a.length === b.length && a.every((each, i) => each === b[i])
+
 /**
- * Composes and writes the profile, and runs `advance` in the same transaction as the write. If `advance` returns false,
- * rolls back and returns false.
+ * Composes and writes the profile of the set, and runs `advance` in the same transaction as the write. If `advance`
+ * returns false, rolls back and returns false. Does not write a profile that stays the same. A set without facts has no
+ * profile, except the one whose facts everyone sees, which is then empty.
  *
  * `limit` is the maximum number of facts read. Without a previous profile, at least DEFAULT_FACTS facts are read.
  * @throws ProviderFailed
  */
 async function refresh(
   deps: Platform,
-  tenant: string,
-  userId: string,
+  set: ProfileSet,
   limit: number,
   advance: (tx: Tx) => Promise<boolean>,
   signal?: AbortSignal,
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const previous = await readProfileRow(deps.db, tenant, userId)
-    // Facts with an audience, and those of MEMBERS conversations, must not enter a profile.
+    const { tenant, userId, visibility } = set
+    const previous = await readProfileRow(deps.db, set)
     const active = await readActiveFacts(
       deps.db,
-      { tenant, userId, conversationId: null, actor: null, visibility: '' },
+      { tenant, userId, conversationId: null, actor: null, visibility },
       previous ? limit : Math.max(limit, DEFAULT_FACTS),
     )
     const removed = previous ? await readSupersededAmong(deps.db, tenant, previous.madeOf) : []
-    const newProfile = await compose(deps, tenant, userId, { previous, active, removed }, signal)
+    const newProfile = await compose(deps, set, { previous, active, removed }, signal)
     const removedIds = new Set(removed.map(({ id }) => id))
     const included = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
     const madeOf = [...included].filter((id) => !removedIds.has(id))
@@ -129,15 +137,20 @@ async function refresh(
     const before = new Set(previous?.claims)
     // Facts of the previous profile beyond the limit were not read. They stay claims if they were claims before.
     const claims = madeOf.filter((id) => (read.has(id) ? claimantOf(read.get(id)!) !== null : before.has(id)))
+    const write = async (tx: Tx) => {
+      if (visibility !== '' && madeOf.length === 0) return deleteProfile(tx, set, previous?.updatedAt ?? null)
+      const isSame =
+        previous?.content === newProfile.content
+        && previous.madeBy === newProfile.madeBy
+        && isEqual(previous.madeOf, madeOf)
+        && isEqual(previous.claims, claims)
+      if (isSame) return true
+      const written = { content: newProfile.content, madeBy: newProfile.madeBy, madeOf, claims, tokenCount }
+      return writeProfile(tx, set, previous?.updatedAt ?? null, written)
+    }
     const result = await withTransaction(deps.db, tenant, async (tx) => {
       // Lock order: facts before the user's progress; see count-user-turns.ts.
-      const written = await writeProfile(tx, tenant, userId, previous?.updatedAt ?? null, {
-        ...newProfile,
-        madeOf,
-        claims,
-        tokenCount,
-      })
-      if (!written) return 'changed'
+      if (!(await write(tx))) return 'changed'
       if (!(await advance(tx))) throw new AlreadyRun()
       return 'written'
     }).catch((error) => {
@@ -155,14 +168,26 @@ class AlreadyRun extends Error {}
 const refreshInput = z.object({ userId: name, recentK: between(1, MAX_FACTS).nullish() })
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
+/** The sets whose profiles a refresh on demand writes: those of the facts and profiles that the viewer sees. */
+async function setsSeen(deps: FactDeps, viewer: Viewer, userId: string): Promise<ProfileSet[]> {
+  const profiles = await readProfiles(deps.db, [viewer], [userId], MAX_SETS)
+  const visibilities = new Set([
+    '',
+    ...(await readSetsSeen(deps.db, viewer, userId, MAX_SETS)),
+    ...profiles.map(({ visibility }) => visibility),
+  ])
+  return [...visibilities].map((visibility) => ({ tenant: viewer.tenant, userId, visibility }))
+}
+
 /**
- * Reconciles the facts about the user that the viewer sees. Then refreshes the profile from the newest active facts
- * that every actor of the tenant may see, and returns the profile. `recentK` is the number of facts; defaults to
- * DEFAULT_FACTS, at most MAX_FACTS.
+ * Reconciles the facts about the user that the viewer sees. Then refreshes the profiles of the visibility sets of these
+ * facts, at most MAX_SETS, those with the newest facts first, from the newest active facts of each; and returns the
+ * profile that the viewer gets. `recentK` is the number of facts of each set; defaults to DEFAULT_FACTS, at most
+ * MAX_FACTS.
  * @throws InvalidInput @throws ProviderFailed
  * @throws NotFound if the user was never a participant of a conversation of the tenant, and no fact that the viewer
  * sees is about the user
- * @throws NotAllowed if rights.ts denies the call; or if the viewer does not see all facts in the profile, which is
+ * @throws NotAllowed if rights.ts denies the call; or if the viewer sees all facts of none of the profiles, which are
  * refreshed nevertheless
  */
 export async function refreshUserProfile(
@@ -181,7 +206,9 @@ export async function refreshUserProfile(
   )
   if (!(await isKnownUser(deps.db, viewer, userId))) throw new NotFound('user', userId)
   await reconcileFactsAbout(deps, trusted(viewer), userId)
-  await refresh(deps, viewer.tenant, userId, recentK ?? DEFAULT_FACTS, async () => true)
+  for (const set of await setsSeen(deps, viewer, userId)) {
+    await refresh(deps, set, recentK ?? DEFAULT_FACTS, async () => true)
+  }
   const profile = (await getProfiles(deps, trusted(viewer), [userId])).get(userId)
   if (!profile) {
     throw new NotAllowed(
@@ -192,8 +219,9 @@ export async function refreshUserProfile(
 }
 
 /**
- * Runs one automatic refresh if one is due: one becomes due per `every` turns by the user, and whenever facts about the
- * user change. Reconciles the facts about the user first that are due. Returns false if none is due, or if another process ran it.
+ * Runs one automatic refresh if one is due: one becomes due per `every` turns by the user, and for each visibility set
+ * whose facts about the user change. Reconciles the facts about the user first that are due. Returns false if none is
+ * due, or if another process ran it.
  * @throws ProviderFailed, or the signal's reason after an abort
  */
 export async function refreshProfileDue(
@@ -203,14 +231,18 @@ export async function refreshProfileDue(
   every: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const before = await readProgressOf(deps.db, tenant, userId)
-  if (!before) return false
-  const turns = runsDue(before.turns, before.profiledTurns, every) > 0 ? every : 0
-  if (turns === 0 && before.factChanges <= before.profiledChanges) return false
-  await reconcileAllDue(deps, { tenant, key: userId }, signal)
-  // Changes of facts since `before` may be missing in this refresh, so they make the profile due again. This includes
+  const { turns, profiledTurns } = await readTurnProgress(deps.db, tenant, userId)
+  const isTurn = runsDue(turns, profiledTurns, every) > 0
+  // Changes of facts after this read may be missing in this refresh, so they make the profile due again. This includes
   // changes by the reconciliation. The next refresh has nothing to reconcile, so the refreshes end.
-  const changes = before.factChanges
-  const advance = (tx: Tx) => advanceProfiling(tx, tenant, userId, before, { turns, changes })
-  return refresh(deps, tenant, userId, DEFAULT_FACTS, advance, signal)
+  const [changed] = await readDueSets(deps.db, tenant, userId, 1)
+  if (!isTurn && !changed) return false
+  await reconcileAllDue(deps, { tenant, key: userId }, signal)
+  // The set that everyone sees comes first, and turns count for it.
+  const set = { tenant, userId, visibility: isTurn ? '' : changed!.visibility }
+  const advance = async (tx: Tx) => {
+    if (isTurn && !(await advanceTurns(tx, set, profiledTurns, every))) return false
+    return changed?.visibility !== set.visibility || advanceChanges(tx, set, changed)
+  }
+  return refresh(deps, set, DEFAULT_FACTS, advance, signal)
 }

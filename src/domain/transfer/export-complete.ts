@@ -91,18 +91,21 @@ async function facts({ pool }: StepDeps, of: ConversationsOf, { after }: StageAt
   return { objects, next: of.scope === 'TENANT' ? { at: 'profile', after: '' } : { at: 'end' } }
 }
 
-/** The key of each list, and the stage after it. */
-const LISTS: Record<ListStage['at'], { key: string; next: Stage }> = {
-  profile: { key: 'userId', next: { at: 'erasure', after: '' } },
-  erasure: { key: 'id', next: { at: 'heldUser', after: '' } },
-  heldUser: { key: 'userId', next: { at: 'end' } },
+/** The key of an object of each list (readListAfter), and the stage after the list. */
+const LISTS: Record<ListStage['at'], { keyOf: (object: Record<string, unknown>) => unknown; next: Stage }> = {
+  profile: {
+    keyOf: ({ userId, visibility = '' }) => `${String(userId)}\n${String(visibility)}`,
+    next: { at: 'erasure', after: '' },
+  },
+  erasure: { keyOf: ({ id }) => id, next: { at: 'heldUser', after: '' } },
+  heldUser: { keyOf: ({ userId }) => userId, next: { at: 'end' } },
 }
 
 async function list({ pool }: StepDeps, { tenant }: ConversationsOf, { at, after }: ListStage): Promise<StepResult> {
   const found = await readListAfter(pool, tenant, at, { after, limit: STEP_ROWS })
-  const { key, next } = LISTS[at]
+  const { keyOf, next } = LISTS[at]
   const isFull = found.length === STEP_ROWS
-  return { objects: linesOf(at, found), next: isFull ? { at, after: found.at(-1)![key] as string } : next }
+  return { objects: linesOf(at, found), next: isFull ? { at, after: keyOf(found.at(-1)!) as string } : next }
 }
 
 /** @throws NotFound if a conversation was deleted while it was exported */

@@ -76,16 +76,25 @@ async function checkErasedMeanwhile(
   }
 }
 
+/**
+ * Returns the profile in the visibility set that its facts have in the store; null if the store does not have all of
+ * them, or has them in several sets.
+ */
+function inSetOfFacts(profile: ListLine, visibilities: ReadonlyMap<string, string>): ListLine | null {
+  const sets = [...new Set((profile.madeOf as string[]).map((id) => visibilities.get(id)))]
+  const visibility = sets.length === 0 ? '' : sets[0]
+  return sets.length > 1 || visibility === undefined ? null : { ...profile, visibility }
+}
+
 /** Writes profiles of which the store has all facts, receipts and legal holds. */
 async function writeLists(tx: Tx, tenant: string, lists: readonly ListLine[], report: Batch['report']): Promise<void> {
   const profiles = lists.filter(({ type }) => type === 'profile')
   const madeOf = [...new Set(profiles.flatMap((profile) => profile.madeOf as string[]))]
-  const facts = new Set((await findStoredFacts(tx, tenant, madeOf)).map(({ id }) => id))
+  const facts = await findStoredFacts(tx, tenant, madeOf)
+  const visibilities = new Map(facts.map(({ id, visibility }) => [id, visibility]))
   for (const type of ['profile', 'erasure', 'heldUser'] as const) {
     const given = lists.filter((line) => line.type === type)
-    const complete = given.filter(
-      (line) => type !== 'profile' || (line.madeOf as string[]).every((id) => facts.has(id)),
-    )
+    const complete = given.flatMap((line) => (type === 'profile' ? (inSetOfFacts(line, visibilities) ?? []) : line))
     const written = await insertListed(tx, tenant, type, complete)
     count(report, type, 'added', written)
     count(report, type, 'unchanged', complete.length - written)

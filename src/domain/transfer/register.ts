@@ -98,6 +98,7 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   tool_result: 'Written on import from the parts of the turns.',
   conversation_progress: 'The conversation line contains `extractedThrough`. Turns are counted again.',
   user_progress: 'Turns are counted again.',
+  profile_progress: 'Profiles are refreshed after the next change of their facts.',
   turn_vector: 'Turns are embedded again, by the embedder of the server.',
   fact_vector: 'Facts are embedded again.',
   embedder: 'Names of the embedders of the server.',

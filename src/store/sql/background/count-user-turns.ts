@@ -1,5 +1,5 @@
 // Counts the turns of each user. Their number determines when automatic work about the user is due.
-// All transactions lock in this order, to avoid deadlocks: journals, conversation_progress, facts, user_progress.
+// All transactions lock in this order, to avoid deadlocks: journals, conversation_progress, facts, user_progress, profile_progress.
 
 import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'

@@ -108,12 +108,14 @@ export async function lockForOpening(tx: Tx, conversationId: string): Promise<{ 
 
 /**
  * Moves the facts of a conversation that has become OPEN out of the conversation's visibility set. The caller has
- * superseded the facts that would be duplicates.
+ * superseded the facts that would be duplicates. Returns the ids of the facts.
  */
-export async function moveToOpen(tx: Tx, conversationId: string): Promise<void> {
-  await tx.$executeRaw`
+export async function moveToOpen(tx: Tx, conversationId: string): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
     UPDATE fact f SET visibility = ltrim(replace(f.visibility, ${conversationId}::text, '')), reconciled_at = NULL
-    WHERE f.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text)`
+    WHERE f.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text)
+    RETURNING f.id`
+  return rows.map(({ id }) => id)
 }
 
 /** Copies the sources of each duplicate to the fact that it duplicates. */

@@ -71,21 +71,22 @@ export async function readFactsAbout(
 }
 
 /**
- * Display names of users in the tenant's OPEN conversations and in the MEMBERS conversation `members` (null for none),
- * by actor, at most 100 each. Uses the index participant_actor.
+ * Display names of users in the tenant's OPEN conversations and in the MEMBERS conversations `members` (one, several, or
+ * null for none), by actor, at most 100 each. Uses the index participant_actor.
  */
 export async function readNames(
   db: Db,
   tenant: string,
   users: readonly string[],
-  members: string | null,
+  members: string | null | readonly string[],
 ): Promise<Map<string, string[]>> {
+  const conversationIds = [members ?? []].flat()
   const rows = await db.of(tenant).$queryRaw<{ actor: string; names: string[] }[]>`
       SELECT a.actor, ARRAY(
         SELECT DISTINCT p.display_name FROM participant p
         JOIN conversation c ON c.id = p.conversation_id AND c.tenant = ${tenant}::text
         WHERE p.actor = a.actor AND p.display_name IS NOT NULL
-          AND (c.visibility = 'OPEN' OR c.id = ${members}::text) LIMIT 100) AS names
+          AND (c.visibility = 'OPEN' OR c.id = ANY (${conversationIds}::text[])) LIMIT 100) AS names
       FROM unnest(${users}::text[]) AS a(actor)`
   return new Map(rows.map(({ actor, names }) => [actor, names]))
 }

@@ -2,6 +2,8 @@
 // the new profile. Also used by jobs, so not limited to a view.
 
 import type { Db, Tx } from '../../db.ts'
+import type { ProfileSet } from '../background/user-progress.ts'
+import { factVisible } from '../visible.ts'
 
 export type ProfileRow = {
   content: string
@@ -14,13 +16,13 @@ export type ProfileRow = {
   updatedAt: Date
 }
 
-/** The user's profile; null if there is none, or if a fact that it was made from was deleted. */
-export async function readProfileRow(db: Db, tenant: string, userId: string): Promise<ProfileRow | null> {
+/** The profile of the set; null if there is none, or if a fact that it was made from was deleted. */
+export async function readProfileRow(db: Db, { tenant, userId, visibility }: ProfileSet): Promise<ProfileRow | null> {
   const rows = await db.of(tenant).$queryRaw<
     ProfileRow[]
   >`SELECT p.content, p.made_by AS "madeBy", p.made_of AS "madeOf", p.claims, p.updated_at AS "updatedAt"
            FROM user_profile p
-           WHERE p.tenant = ${tenant}::text AND p.user_id = ${userId}::text
+           WHERE p.tenant = ${tenant}::text AND p.user_id = ${userId}::text AND p.visibility = ${visibility}::text
              AND (SELECT count(*) FROM fact f WHERE f.id = ANY (p.made_of)) = cardinality(p.made_of)`
   return rows[0] ?? null
 }
@@ -43,8 +45,7 @@ type NewProfile = Omit<ProfileRow, 'updatedAt'> & { tokenCount: number }
  */
 export async function writeProfile(
   tx: Tx,
-  tenant: string,
-  userId: string,
+  { tenant, userId, visibility }: ProfileSet,
   before: Date | null,
   profile: NewProfile,
 ): Promise<boolean> {
@@ -54,10 +55,10 @@ export async function writeProfile(
   return (
     1
     === (await tx.$executeRaw`
-    INSERT INTO user_profile AS p (tenant, user_id, content, token_count, made_by, made_of, claims, updated_at)
-    VALUES (${tenant}::text, ${userId}::text, ${profile.content}::text, ${profile.tokenCount}::integer,
+    INSERT INTO user_profile AS p (tenant, user_id, visibility, content, token_count, made_by, made_of, claims, updated_at)
+    VALUES (${tenant}::text, ${userId}::text, ${visibility}::text, ${profile.content}::text, ${profile.tokenCount}::integer,
             ${profile.madeBy}::text, ${profile.madeOf}::text[], ${profile.claims}::text[], clock_timestamp())
-    ON CONFLICT (tenant, user_id) DO UPDATE
+    ON CONFLICT (tenant, user_id, visibility) DO UPDATE
     SET content = excluded.content, token_count = excluded.token_count, made_by = excluded.made_by,
         made_of = excluded.made_of, claims = excluded.claims,
         updated_at = greatest(excluded.updated_at, p.updated_at + interval '1 millisecond')
@@ -65,4 +66,32 @@ export async function writeProfile(
        OR (${before}::timestamptz IS NULL AND EXISTS (
          SELECT FROM unnest(p.made_of) AS m(id) WHERE NOT EXISTS (SELECT FROM fact f WHERE f.id = m.id)))`)
   )
+}
+
+/** Deletes the profile of a set without facts. Returns false if the profile has changed since `before`. */
+export async function deleteProfile(
+  tx: Tx,
+  { tenant, userId, visibility }: ProfileSet,
+  before: Date | null,
+): Promise<boolean> {
+  if (before === null) return true
+  const { count } = await tx.userProfile.deleteMany({ where: { tenant, userId, visibility, updatedAt: before } })
+  return count === 1
+}
+
+/**
+ * The visibility sets of the active facts about the user that the viewer sees, at most `limit`, those with the newest
+ * facts first. Uses the index fact_user, and reads all active facts about the user.
+ */
+export async function readSetsSeen(
+  db: Db,
+  viewer: { tenant: string; actor: string },
+  userId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db.of(viewer.tenant).$queryRaw<{ visibility: string }[]>`
+    SELECT f.visibility FROM fact f
+    WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible(viewer)}
+    GROUP BY f.visibility ORDER BY max(f.created_at) DESC, f.visibility LIMIT ${limit}::integer`
+  return rows.map(({ visibility }) => visibility)
 }

@@ -195,6 +195,7 @@ export const FACT_SOURCE: readonly Column[] = [
 
 export const PROFILE: readonly Column[] = [
   column('userId', 'text'),
+  column('visibility', 'text', { fallback: '' }),
   column('content', 'text'),
   column('tokenCount', 'integer'),
   column('madeBy', 'text'),

@@ -68,8 +68,8 @@ export async function readFactsAfter(
 
 const PROFILES = sql`
   SELECT ${selectList(PROFILE, 'u')} FROM user_profile u
-  WHERE u.tenant = $1::text AND u.user_id COLLATE "C" > $2::text COLLATE "C"
-  ORDER BY u.user_id COLLATE "C" LIMIT $3::integer`.text
+  WHERE u.tenant = $1::text AND (u.user_id || chr(10) || u.visibility) COLLATE "C" > $2::text COLLATE "C"
+  ORDER BY (u.user_id || chr(10) || u.visibility) COLLATE "C" LIMIT $3::integer`.text
 const HELD_USERS = sql`
   SELECT ${selectList(HELD_USER, 'h')} FROM held_user h
   WHERE h.tenant = $1::text AND h.user_id COLLATE "C" > $2::text COLLATE "C"
@@ -88,8 +88,8 @@ const LISTS = {
 export type ListName = keyof typeof LISTS
 
 /**
- * Profiles, completed erasures or held users of the tenant after the key (the user or the id), in the order of the code
- * points of their keys.
+ * Profiles, completed erasures or held users of the tenant after the key (the id, the user, or the user of a profile, a
+ * line break and its visibility set), in the order of the code points of their keys.
  */
 export async function readListAfter(
   pool: Pool,

@@ -54,13 +54,20 @@ export async function insertImportedSources(
     ON CONFLICT DO NOTHING`)
 }
 
-type StoredStatement = { id: string; userId: string | null; subject: string; predicate: string; object: string }
+type StoredStatement = {
+  id: string
+  userId: string | null
+  visibility: string
+  subject: string
+  predicate: string
+  object: string
+}
 
 /** The tenant's facts with these ids. */
 export async function findStoredFacts(tx: Tx, tenant: string, ids: readonly string[]): Promise<StoredStatement[]> {
   if (ids.length === 0) return []
   return tx.$queryRaw<StoredStatement[]>`
-    SELECT f.id, f.user_id AS "userId", f.subject, f.predicate, f.object FROM fact f
+    SELECT f.id, f.user_id AS "userId", f.visibility, f.subject, f.predicate, f.object FROM fact f
     WHERE f.id = ANY (${ids}::text[]) AND f.tenant = ${tenant}::text`
 }
 

@@ -124,10 +124,12 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     const boat = (await facts()).find(({ object }) => object === 'a boat')!
     await retractFact(deps, viewer, { factId: boat.id })
     await untilProfileIs('## Preferences\n- likes tea')
-    const runs = await deps.db
-      .of(SYSTEM)
-      .userProgress.findFirstOrThrow({ where: { tenant: tenant.name, userId: 'ada' } })
-    expect(runs).toMatchObject({ profilings: 0, profiledTurns: 0n, profiledChanges: runs.factChanges })
+    const where = { tenant: tenant.name, userId: 'ada' }
+    // No turn made a refresh due, and no change is left.
+    const { profilings, profiledTurns } = await deps.db.of(SYSTEM).userProgress.findFirstOrThrow({ where })
+    expect([profilings, profiledTurns]).toEqual([0, 0n])
+    const progress = await deps.db.of(SYSTEM).profileProgress.findMany({ where })
+    expect(progress).toMatchObject([{ visibility: '', profiledChanges: progress[0]!.factChanges }])
   })
 
   it.runIf(isLong)(

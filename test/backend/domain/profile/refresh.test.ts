@@ -1,9 +1,10 @@
-// Profiles: written from the public facts about a user, updated when facts change, and shown only to viewers who see
-// all of their sources.
+// Profiles: written from the facts about a user in each visibility set, updated when facts change, and shown only to
+// viewers who see all of their sources.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
 import type { Deps } from '../../../../src/domain/deps.ts'
+import { createConversation, updateConversation } from '../../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../../src/domain/participant.ts'
 import { recordFacts, retractFact } from '../../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../../src/domain/fact/reconcile-facts.ts'
@@ -13,7 +14,7 @@ import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
 import { type FactJudge } from '../../../../src/providers/ports/fact-judge.ts'
 import { type ProfileRequest } from '../../../../src/providers/ports/profile-writer.ts'
 import { backends } from '../../../support/backend.ts'
-import { useWorld } from '../../../support/world.ts'
+import { useWorld, type Tenant } from '../../../support/world.ts'
 import { SYSTEM } from '../../../../src/store/scope.ts'
 
 const factOf = (text: string, day = 1) => {
@@ -90,7 +91,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(await lines()).toBe('## Preferences\n- likes jazz')
   })
 
-  it('contain only facts of public turns, and are shown only to viewers who see all of them', async () => {
+  it('contain only facts that the viewer sees, and are shown only to viewers who see all of a set', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob')
@@ -103,7 +104,10 @@ describe.each(backends)('profiles on $name', (backend) => {
       ],
     })
     const { content } = await refreshUserProfile(deps, tenant.as('ada'), { userId: 'ada' })
-    expect(content).toBe('## Preferences\n- likes tea')
+    expect(content).toBe('## Preferences\n- likes tea\n\n## Other\n- fears spiders')
+    const ofBob = (await getProfiles(deps, tenant.as('bob'), ['ada'])).get('ada')!
+    expect(ofBob.content).toBe('## Preferences\n- likes tea')
+    expect(ofBob.tokenCount).toBe(await deps.tokens.count(ofBob.content))
     await addParticipant(deps, tenant.as('ada'), {
       conversationId,
       participant: { actor: 'carl', historyVisibility: 'SINCE_JOINED' },
@@ -112,6 +116,126 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect([await sees('bob'), await sees('carl')]).toEqual([true, false])
     await expect(refreshUserProfile(deps, tenant.as('carl'), { userId: 'ada' })).rejects.toMatchObject({
       code: 'NOT_ALLOWED',
+    })
+  })
+
+  describe('of MEMBERS conversations', () => {
+    const members = async (tenant: Tenant, ...actors: string[]) => {
+      const participants = actors.map((actor) => ({ actor }))
+      const input = { visibility: 'MEMBERS' as const, participants }
+      return (await createConversation(world.deps, tenant.as('ada'), input)).conversation.id
+    }
+    const seenBy = async (tenant: Tenant, actor: string) =>
+      (await getProfiles(world.deps, tenant.as(actor), ['ada'])).get('ada')?.content ?? null
+
+    it('combine the sets that the viewer sees, and resolve their contradictions', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const ada = tenant.as('ada')
+      const [one, two] = [await members(tenant, 'ada', 'bob'), await members(tenant, 'ada')]
+      const record = (conversationId: string | undefined, text: string, n: number) =>
+        recordFacts(deps, ada, { conversationId, userId: 'ada', facts: [factOf(text, n)] })
+      await record(undefined, 'ada | likes | jazz', 1)
+      await record(one, 'ada | lives in | Lisbon', 1)
+      await record(one, 'ada | likes | tea', 2)
+      await record(two, 'ada | lives in | Rome', 3)
+      await record(two, 'ada | likes | tea', 3)
+      const { content, tokenCount } = await refreshUserProfile(deps, ada, { userId: 'ada' })
+      expect(content).toBe('## Preferences\n- likes tea\n- likes jazz\n\n## Environment\n- lives in Rome')
+      expect(tokenCount).toBe(await deps.tokens.count(content))
+      expect(await seenBy(tenant, 'bob')).toBe(
+        '## Preferences\n- likes tea\n- likes jazz\n\n## Environment\n- lives in Lisbon',
+      )
+      expect(await seenBy(tenant, 'eve')).toBe('## Preferences\n- likes jazz')
+      // In a context that ada asks for and bob reads, only what both see counts.
+      const shared = await getProfiles(deps, ada, ['ada'], tenant.as('bob'))
+      expect(shared.get('ada')!.content).toContain('Lisbon')
+      expect(shared.get('ada')!.content).not.toContain('Rome')
+    })
+
+    it('follow who joins and leaves, what is retracted, and which conversations are deleted or opened', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const ada = tenant.as('ada')
+      const conversationId = await members(tenant, 'ada')
+      const { facts } = await recordFacts(deps, ada, {
+        conversationId,
+        facts: [factOf('ada | likes | tea'), factOf('ada | likes | jazz')],
+      })
+      await refreshUserProfile(deps, ada, { userId: 'ada' })
+      const add = (actor: string, historyVisibility: 'ALL' | 'SINCE_JOINED') =>
+        addParticipant(deps, ada, { conversationId, participant: { actor, historyVisibility } })
+      await add('bob', 'ALL')
+      await add('carl', 'SINCE_JOINED')
+      expect([await seenBy(tenant, 'bob'), await seenBy(tenant, 'carl'), await seenBy(tenant, 'eve')]).toEqual([
+        '## Preferences\n- likes jazz\n- likes tea',
+        '',
+        '',
+      ])
+      await retractFact(deps, ada, { factId: facts[0]!.id })
+      expect((await refreshUserProfile(deps, ada, { userId: 'ada' })).content).toBe('## Preferences\n- likes jazz')
+      await updateConversation(deps, ada, { conversationId, visibility: 'OPEN' })
+      expect(await seenBy(tenant, 'bob')).toBe('')
+      while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+      expect(await seenBy(tenant, 'eve')).toBe('## Preferences\n- likes jazz')
+      await updateConversation(deps, ada, { conversationId, visibility: 'MEMBERS' })
+      while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+      expect([await seenBy(tenant, 'eve'), await seenBy(tenant, 'bob')]).toEqual(['', '## Preferences\n- likes jazz'])
+      await deleteConversation(deps, ada, conversationId)
+      expect(await seenBy(tenant, 'bob')).toBe('')
+      const left = await deps.db.of(SYSTEM).profileProgress.findMany({ where: { tenant: tenant.name } })
+      expect(left.map(({ visibility }) => visibility)).toEqual([''])
+    })
+
+    it('are equal for a viewer in two tenants that differ only in what the viewer does not see', async () => {
+      const { deps } = world
+      const contents: unknown[] = []
+      for (const isHidden of [false, true]) {
+        const tenant = world.tenant()
+        const ada = tenant.as('ada')
+        const [shared, hidden] = [await members(tenant, 'ada', 'bob'), await members(tenant, 'ada')]
+        const record = (conversationId: string | undefined, text: string, n: number) =>
+          recordFacts(deps, ada, { conversationId, userId: 'ada', facts: [factOf(text, n)] })
+        await record(shared, 'ada | lives in | Lisbon', 1)
+        await record(undefined, 'ada | likes | jazz', 1)
+        while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+        const stored = async () => (await getProfiles(deps, tenant.as('bob'), ['ada'])).get('ada')!
+        const before = await stored()
+        if (isHidden) {
+          await record(hidden, 'ada | lives in | Rome', 2)
+          await record(hidden, 'ada | likes | tea', 2)
+        }
+        while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+        await refreshUserProfile(deps, ada, { userId: 'ada' })
+        // Not even the time tells that something happened elsewhere.
+        expect(await stored()).toEqual(before)
+        const { updatedAt: _, ...rest } = before
+        contents.push(rest)
+      }
+      expect(contents[1]).toEqual(contents[0])
+      expect(contents[0]).toMatchObject({
+        content: '## Preferences\n- likes jazz\n\n## Environment\n- lives in Lisbon',
+      })
+    })
+
+    it('are refreshed set by set, at most 20 of them on demand, the newest first', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const ada = tenant.as('ada')
+      for (let n = 0; n < 22; n++) {
+        await recordFacts(deps, ada, {
+          conversationId: await members(tenant, 'ada'),
+          facts: [factOf(`ada | likes | dish ${n}`)],
+        })
+      }
+      const { content } = await refreshUserProfile(deps, ada, { userId: 'ada' })
+      expect(content.split('\n').slice(1)).toHaveLength(20)
+      expect(content).not.toContain('dish 0')
+      const count = () => deps.db.of(SYSTEM).userProfile.count({ where: { tenant: tenant.name } })
+      expect(await count()).toBe(21)
+      expect(await refreshProfileDue(deps, tenant.name, 'ada', 100)).toBe(true)
+      while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+      expect(await count()).toBe(23)
     })
   })
 
@@ -192,6 +316,22 @@ describe.each(backends)('profiles on $name', (backend) => {
         { previous: null, added: [{ object: 'tea', claimedBy: null }], removed: [] },
         { previous: 'version 1', added: [{ object: 'jazz' }], removed: [{ object: 'tea' }] },
       ])
+    })
+
+    it('are combined by putting the texts of the sets one after the other, as far as they fit', async () => {
+      const tenant = world.tenant()
+      const ada = tenant.as('ada')
+      const input = { visibility: 'MEMBERS' as const, participants: [{ actor: 'ada' }] }
+      const conversationId = (await createConversation(world.deps, ada, input)).conversation.id
+      const deps = withWriter(async ({ added }) => `Ada likes ${added[0]?.object ?? 'nothing'}.`)
+      const record = (object: string, to?: string) =>
+        recordFacts(deps, ada, { conversationId: to, userId: 'ada', facts: [factOf(`ada | likes | ${object}`)] })
+      await record('tea')
+      await record('jazz', conversationId)
+      await refreshUserProfile(deps, ada, { userId: 'ada' })
+      const { content } = (await getProfiles(deps, ada, ['ada'])).get('ada')!
+      expect(content.split('\n\n').sort()).toEqual(['Ada likes jazz.', 'Ada likes tea.'])
+      expect((await getProfiles(deps, tenant.as('eve'), ['ada'])).get('ada')!.content).toBe('Ada likes tea.')
     })
 
     it('send the model a claim again after the person confirmed it', async () => {
