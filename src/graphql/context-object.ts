@@ -42,11 +42,18 @@ const MessageFormatEnum = builder.enumType('MessageFormat', {
 const KINDS = {
   SYSTEM_PROMPT: { description: "The conversation's system prompt." },
   PROFILE: { description: 'Profiles of the people in the conversation, quoted in one message.' },
-  FACT: { description: 'Facts from the conversation and about its people, quoted in one message.' },
-  SUMMARY: { description: 'A summary of old turns, quoted in its own message.' },
+  FACT: {
+    description:
+      'Facts from the conversation and about its people, quoted in one message before the turns and one after the recent '
+      + 'turns.',
+  },
+  SUMMARY: { description: 'A summary of old turns, or several that are shortened, quoted in one message.' },
   PINNED: { description: 'Instructions and pinned turns, included regardless of age if they fit.' },
   RECENT: { description: 'Recent turns verbatim, including the newest turn.' },
-  RECALLED: { description: 'Turns relevant to the query, quoted in one message.' },
+  RECALLED: {
+    description:
+      'Turns relevant to the query, turns next to them, and older turns that do not fit elsewhere, quoted in one message.',
+  },
   ANSWERED: { description: 'The turn to answer (`answering`), quoted in the last message if it is an earlier turn.' },
 } as const satisfies Record<ItemKind, object>
 
@@ -123,7 +130,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
       type: [ContextMessage],
       description:
         "The messages, in the order of the sections: the conversation's system prompt, profiles, facts, "
-        + 'summaries, instructions and pinned turns, recent turns, recalled turns, the newest turn, and the turn to answer '
+        + 'summaries, instructions and pinned turns, recent turns, relevant facts, recalled turns, the newest turn, and the turn to answer '
         + 'if it is an earlier one.',
       resolve: ({ messages }) => messages,
     }),
@@ -152,7 +159,8 @@ export const Context = builder.objectRef<Built>('Context').implement({
     tokenBudget: t.exposeInt('tokenBudget', { description: 'The budget given in the input, in tokens.' }),
     truncated: t.exposeBoolean('truncated', {
       description:
-        'Whether any requested source in view is neither included nor covered by an included summary. '
+        'Whether any requested source in view is neither included nor covered by an included summary, or a summary is '
+        + 'shortened. '
         + '`items` has the sources and the reasons.',
     }),
     items: t.field({
@@ -162,7 +170,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
     }),
     stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
       description:
-        'Token count of the messages before the recalled turns, or of all messages without recalled turns. '
+        'Token count of the messages before the relevant facts and recalled turns, or of all messages without these. '
         + 'The next context usually begins with the same bytes, so a provider can cache them.',
     }),
   }),

@@ -41,7 +41,7 @@ export const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
     k: t.int({
       extensions: { usualSize: HITS.context },
       description:
-        `Maximum number of turns to quote, 1 to ${MAX_HITS}. Defaults to \`CallDefaults.recallHits\` of the tenant, which `
+        `Maximum number of hits to quote, 1 to ${MAX_HITS}; turns next to them may be quoted, too. Defaults to \`CallDefaults.recallHits\` of the tenant, which `
         + `defaults to ${HITS.context} here.`,
     }),
     threshold: t.float({
@@ -82,16 +82,16 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     includeFacts: t.boolean({
       defaultValue: false,
       description:
-        'Whether to include active facts from the conversation and about the people in it: of the '
-        + `${MAX_FACTS} most recently observed, those that fit in ${DEFAULT_SHARES.facts * 100} % of the `
-        + 'budget and in the space that profiles leave. Facts are quoted as data; statements by agents, '
+        'Whether to include active facts from the conversation and about the people in it: the most recently observed '
+        + `ones in ${DEFAULT_SHARES.facts * 100} % of the budget; after the recent turns, those most relevant to the query `
+        + `and, of the ${MAX_FACTS} most recently observed, others that fit. Facts are quoted as data; statements by agents, `
         + 'tools, or other people about a person are quoted as claims. Defaults to false.',
     }),
     includeProfile: t.boolean({
       defaultValue: false,
       description:
         'Whether to include profiles of the people in the conversation except `as`: at most '
-        + `${MAX_PROFILES}, the owner's first, in ${DEFAULT_SHARES.profile * 100} % of the budget. Excludes `
+        + `${MAX_PROFILES}, the owner's first, in ${DEFAULT_SHARES.profile * 100} % of the budget or more if space is left. Excludes `
         + 'profiles that contain a fact outside the view. Defaults to false.',
     }),
     filterParticipants: t.stringList({
@@ -119,7 +119,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     }),
     query: t.string({
       description:
-        `Query for \`semanticRecall\`, which it requires; 1 to ${MAX_QUERY.toLocaleString('en-US')} `
+        `Query for \`semanticRecall\` and \`includeFacts\`, one of which it requires; 1 to ${MAX_QUERY.toLocaleString('en-US')} `
         + 'characters. Defaults to the text of the turn `answering`, or else of the newest USER message.',
     }),
     strategy: t.field({

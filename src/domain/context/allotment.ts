@@ -1,44 +1,66 @@
-// Divides the budget among the sections of a context. Pure arithmetic on sizes.
+// Divides the budget among the sections of a context, in two passes: each section gets what it needs up to its share;
+// then sections that need more get what the others left, in order of value. Pure arithmetic on sizes.
 
-import { minus, partOf, NOTHING, type Shares, type Size } from './budget.ts'
-
-type Budget = {
-  /** The whole budget. */
-  all: Size
-  /** The size of the system prompt, the chosen instructions and the opening message (`openingSize`). */
-  fixed: Size
-  /** The size of the newest turn, with the tool call and results that belong to it. */
-  newest: Size
-  shares: Shares
-  /** Whether to reserve a share of the budget, and one message, for recalled turns. */
-  withRecall: boolean
-}
-
-/** Sections that share the budget, in the order in which they are filled. */
-type Section = 'profile' | 'facts' | 'summary' | 'pinned' | 'window'
-
-/** Returns the smaller value of each measure. */
-const smaller = (a: Size, b: Size): Size =>
-  Object.fromEntries(Object.keys(a).map((key) => [key, Math.min(a[key as keyof Size], b[key as keyof Size])])) as Size
+import { larger, minus, NOTHING, partOf, plus, smaller, type Shares, type Size } from './budget.ts'
 
 /**
- * Returns the size limit of each section. A limit applies to the section and all earlier sections together, so a
- * section may use the space that earlier sections left. The limit of the summaries is the whole space except the newest
- * turn. Only the limit of the window includes the newest turn.
+ * The sections that share the budget, the most valuable per token first. `facts` precede the turns, `relevant` facts
+ * follow them. `recent` is last, because a conversation may always fill it.
  */
-export function allot({ all, fixed, newest, shares, withRecall }: Budget): Record<Section, Size> {
-  const space = minus(all, fixed)
-  const withoutNewest = minus(space, newest)
-  const shared = withRecall ? minus(space, { ...NOTHING, messages: 1 }) : space
-  const recalled = withRecall ? shares.recalled : 0
-  // Without recall, the share of recalled turns is divided among the other sections in proportion to their shares.
-  const total = 1 - shares.recalled + recalled
-  const upTo = (part: number) => partOf(shared, part / total)
-  return {
-    profile: smaller(upTo(shares.profile), withoutNewest),
-    facts: smaller(upTo(shares.profile + shares.facts), withoutNewest),
-    summary: withoutNewest,
-    pinned: smaller(upTo(shares.profile + shares.facts + shares.summary + shares.pinned), withoutNewest),
-    window: smaller(upTo(total - recalled), space),
+export const SECTIONS = ['relevant', 'profile', 'facts', 'pinned', 'recalled', 'summary', 'recent'] as const
+export type Section = (typeof SECTIONS)[number]
+
+type Budget = {
+  /** The space for all sections. */
+  space: Size
+  /** The size of the newest turn, with the tool call and results that belong to it. It counts as recent. */
+  newest: Size
+  shares: Shares
+  /** What each section needs, without the newest turn; NOTHING for a section that is not requested. */
+  needs: Record<Section, Size>
+  /** What the summaries need at least. They get it before all other sections. */
+  shortestSummary: Size
+  /** Whether all recent turns are to be included, if they fit beside the shares of the other sections. */
+  wholeFirst: boolean
+}
+
+const positive = (size: Size): Size => larger(size, NOTHING)
+
+/**
+ * Returns the space of each section; `recent` includes the newest turn. The spaces do not exceed `space` together, and
+ * depend on no section's content but through `needs`.
+ */
+export function allot({ space, newest, shares, needs, shortestSummary, wholeFirst }: Budget): Record<Section, Size> {
+  const given = Object.fromEntries(SECTIONS.map((section) => [section, NOTHING])) as Record<Section, Size>
+  let left = positive(minus(space, newest))
+  const give = (section: Section, upTo: Size) => {
+    const more = smaller(positive(minus(smaller(needs[section], upTo), given[section])), left)
+    given[section] = plus(given[section], more)
+    left = minus(left, more)
   }
+  give('summary', shortestSummary)
+  for (const section of SECTIONS) {
+    const share = partOf(space, shares[section])
+    give(section, section === 'recent' ? positive(minus(share, newest)) : share)
+  }
+  const order = wholeFirst ? (['profile', 'pinned', 'recent', ...SECTIONS] as const) : SECTIONS
+  for (const section of order) if (section !== 'facts') give(section, needs[section])
+  return { ...given, recent: plus(given.recent, newest) }
+}
+
+/** Number of steps in which the need of the recent turns is counted, as parts of the space. */
+const STEPS = 16
+
+/**
+ * Returns a need rounded up to a multiple of a fraction of the space, so that a turn that is appended rarely changes the
+ * spaces of the sections that precede it.
+ */
+export function inStepsOf(space: Size, need: Size): Size {
+  const step = partOf(space, 1 / STEPS)
+  return Object.fromEntries(
+    Object.entries(need).map(([measure, value]) => {
+      const size = step[measure as keyof Size]
+      return [measure, measure === 'messages' || !(size > 0) ? value : Math.ceil(value / size) * size]
+    }),
+  ) as Size
 }

@@ -59,8 +59,11 @@ export const fits = (taken: Size, space: Size): boolean =>
   && taken.messages <= space.messages
   && taken.chars <= space.chars
 
+/** More messages and characters than any context has. Finite, so that sizes can be subtracted from it. */
+export const UNLIMITED = 2 ** 50
+
 /** Returns the space of a budget. `chars` is a number of UTF-16 units. */
-export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): Size => ({
+export const spaceOf = (tokens: number, messages = UNLIMITED, chars = UNLIMITED): Size => ({
   OPENAI: tokens,
   ANTHROPIC: tokens,
   AI_SDK: tokens,
@@ -69,26 +72,44 @@ export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): 
   chars,
 })
 
+/** Returns the smaller value of each measure. */
+export const smaller = (a: Size, b: Size): Size => combined(a, b, Math.min)
+/** Returns the larger value of each measure. */
+export const larger = (a: Size, b: Size): Size => combined(a, b, Math.max)
+
+const combined = (a: Size, b: Size, choose: (x: number, y: number) => number): Size => ({
+  OPENAI: choose(a.OPENAI, b.OPENAI),
+  ANTHROPIC: choose(a.ANTHROPIC, b.ANTHROPIC),
+  AI_SDK: choose(a.AI_SDK, b.AI_SDK),
+  UI_MESSAGES: choose(a.UI_MESSAGES, b.UI_MESSAGES),
+  messages: choose(a.messages, b.messages),
+  chars: choose(a.chars, b.chars),
+})
+
 /**
  * The sections' shares of the space that remains after the system prompt and the instructions; they add up to 1. A
- * section may also use space that earlier sections left. The newest turn counts towards the share of recent turns; if
- * it is larger than this share, it reduces the space of the other sections.
+ * section that needs less leaves the rest to the others (allotment.ts). The newest turn counts as a recent turn; if it
+ * is larger than their share, it reduces the space of the other sections.
  */
 export type Shares = {
   profile: number
+  /** Facts that precede the turns, whatever the query. */
   facts: number
   summary: number
   pinned: number
   recent: number
+  /** Facts that are relevant to the query. */
+  relevant: number
   recalled: number
 }
 export const DEFAULT_SHARES: Shares = {
   profile: 0.1,
-  facts: 0.1,
-  summary: 0.35,
+  facts: 0.05,
+  summary: 0.2,
   pinned: 0.1,
-  recent: 0.15,
-  recalled: 0.2,
+  recent: 0.2,
+  relevant: 0.1,
+  recalled: 0.25,
 }
 
 /**
@@ -99,30 +120,6 @@ export const INSTRUCTION_SHARE = 0.5
 
 /** Minimum number of tokens of a message in addition to its text. */
 export const MESSAGE_OVERHEAD = 11
-/** Usual maximum number of tokens that a summary's message adds to its text: the introduction, fences and escapes. */
-export const SUMMARY_OVERHEAD = 64
-
-/**
- * Chooses the newest summaries that fit into the summaries' share and the space that profiles and facts leave, by
- * stored token counts. If none fits, the caller reads the turns that the summaries cover; otherwise the turns of
- * omitted summaries are omitted, too.
- * @param before stored token counts of the profiles and facts that may precede the summaries
- */
-export function summariesThatFit<T extends { tokenCount: number }>(
-  summaries: readonly T[],
-  tokenBudget: number,
-  { profile, facts, summary, recalled }: Shares,
-  withRecall: boolean,
-  before: { profiles: number; facts: number },
-): { taken: T[]; omitted: T[] } {
-  const all = tokenBudget / (withRecall ? 1 : 1 - recalled)
-  const profiles = Math.min(before.profiles, all * profile)
-  let space = all * (profile + facts + summary) - Math.min(profiles + before.facts, all * (profile + facts))
-  let from = summaries.length
-  while (from > 0 && (space -= summaries[from - 1]!.tokenCount + SUMMARY_OVERHEAD) >= 0) from -= 1
-  return { taken: summaries.slice(from), omitted: summaries.slice(0, from) }
-}
-
 /**
  * Returns a fraction of a space's tokens and characters. The number of messages is not divided, because its limit is
  * usually small.
@@ -156,6 +153,21 @@ export async function sizeOf(
     }
   }
   return size
+}
+
+/**
+ * Returns the size of a message that differs from `base` only inside its text: both texts begin and end with the same
+ * words, and have no other parts. Counts the tokens of one format, because the formats add the same tokens to both.
+ */
+export async function sizeOfVariant(
+  tokens: Pick<TokenCounter, 'count'>,
+  message: Message,
+  base: { message: Message; size: Size },
+): Promise<Size> {
+  const pieces = piecesOf(message, 'OPENAI', new Set())
+  let counted = 0
+  for (const piece of pieces) counted += (await tokens.count(piece)) + TOKENS_PER_MESSAGE
+  return plus(base.size, spaceOf(counted - base.size.OPENAI, 0, charsOf(message) - charsOf(base.message)))
 }
 
 /** Returns the part without the fields that are not sent to providers. */

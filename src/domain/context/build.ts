@@ -6,19 +6,21 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import { yieldToEventLoop } from '../../yield.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { authorize } from '../authorize.ts'
-import { HITS, MAX_HITS, MAX_TOKENS } from '../call-defaults.ts'
+import { HITS, MAX_TOKENS } from '../call-defaults.ts'
 import { between, id, name, parse } from '../input.ts'
-import { MAX_QUERY, recall, type RecallInput, type RecallOptions } from '../recall/recall.ts'
-import { getTurns, type Turn } from '../turn/turn.ts'
+import { MAX_QUERY, type RecallOptions } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { findAnswered } from './find-answered.ts'
-import { assemble, type AddressedTurn } from './assemble.ts'
+import { findHits, toRecalled } from './find-hits.ts'
+import { assemble } from './assemble.ts'
+import type { AddressedTurn } from './assembly-input.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import type { ContextDeps } from './deps.ts'
 import { readMaterial } from './material.ts'
 import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
 import { contextOptions, MAX_RECENT_TURNS, NEEDS_RECALL } from './options.ts'
+import { findRelevantFacts } from './profiles-and-facts.ts'
 import type { RecalledTurn } from './quote.ts'
 import { isWideRecall, readsOutside, requireSources } from './sources.ts'
 
@@ -27,6 +29,8 @@ import { isWideRecall, readsOutside, requireSources } from './sources.ts'
  * are found but fewer than `k` are new, the search is repeated with a greater `k`.
  */
 const SPARE_HITS = 5
+/** Tokens per hit. If a budget has fewer, no space is left for the turns next to hits, and they are not read. */
+const LEAST_HIT_TOKENS = 40
 
 const buildContextInput = z
   .object({
@@ -78,22 +82,20 @@ export async function buildContext(
   const viewer = actAs(principal, given.as)
   const reader = outside ?? viewer
   await requireSources(deps, reader, 'buildContext', given)
-  const { strategy } = given
+  const { conversationId, strategy, semanticRecall: recallOptions } = given
   const inSteps = strategy !== 'SIMPLE'
   const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS
   const actors = given.filterParticipants ?? null
-  const { conversationId } = given
-  const recallOptions = given.semanticRecall
   const wanted = recallOptions?.k ?? 0
+  const neighbours = wanted * LEAST_HIT_TOKENS <= given.tokenBudget ? 1 : 0
 
-  /** `found` is the number of turns before those that only the reader sees are removed. */
-  async function search(query: string, k: number, options: RecallOptions): Promise<{ turns: Turn[]; found: number }> {
-    const asked: RecallInput = { ...recallOptions, query, conversationId, actors, kinds: ['TURN'] }
-    const by = isWideRecall(given) ? reader : viewer
-    const { hits } = await recall(deps, by, { ...asked, k: Math.min(MAX_HITS, k) }, options)
-    const turns = hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
-    return { turns: await seenBy(deps, viewer, by, turns), found: turns.length }
-  }
+  const search = (query: string, k: number, options: RecallOptions) =>
+    findHits(
+      deps,
+      { viewer, by: isWideRecall(given) ? reader : viewer },
+      { ...given, actors, query, k, neighbours },
+      options,
+    )
 
   const reading = readMaterial(deps, viewer, {
     conversationId,
@@ -105,16 +107,16 @@ export async function buildContext(
     windowTurns: recentTurns * (inSteps ? 2 : 1),
     withSummaries: strategy !== 'SIMPLE',
     withPinned: strategy !== 'SUMMARIZATION',
-    withRecall: recallOptions != null,
     embedder: recallOptions && given.query == null && !isWideRecall(given) ? deps.embedding.serving().name : null,
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
   })
   // With a given query, the search runs while the database reads the material. The search uses the processor, so it
   // starts when the statements have been sent.
-  const firstHits = given.query?.trim()
-    ? yieldToEventLoop().then(() => search(given.query!, wanted + SPARE_HITS, {}))
-    : null
+  const firstHits =
+    recallOptions && given.query?.trim()
+      ? yieldToEventLoop().then(() => search(given.query!, wanted + SPARE_HITS, {}))
+      : null
   // If building fails before the hits are used, that error is reported and the error of the search is ignored.
   firstHits?.catch(() => {})
   const read = await reading
@@ -122,24 +124,25 @@ export async function buildContext(
   const names = await namesOf(deps, viewer, read.names, conversationId, answered ? [answered] : [])
   const material = { ...read, answered, names, perspective: { ...read.perspective, names } }
 
+  const queryOf = (addressed: AddressedTurn | null) =>
+    (given.query ?? addressed?.text.slice(0, MAX_QUERY).toWellFormed())?.trim() || null
+
   async function find(addressed: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
-    const query = given.query ?? addressed?.text.slice(0, MAX_QUERY).toWellFormed()
-    if (!query?.trim()) return []
+    const query = queryOf(addressed)
+    if (query === null) return []
     const asked = given.query == null ? (answered ?? material.recent.find(({ id }) => id === addressed!.id)) : undefined
     const queryTurn = asked ? { conversationId, position: asked.position } : null
     const options = { queryTurn, scope: material.scope }
-    let hits = await (firstHits ?? search(query, wanted + SPARE_HITS, options))
-    const isShort = hits.turns.filter((turn) => !included.has(turn.id)).length < wanted
-    if (isShort && hits.found === wanted + SPARE_HITS) hits = await search(query, wanted + included.size, options)
-    const turns = hits.turns.filter(({ text }) => text.trim() !== '')
-    const names = await namesOf(deps, viewer, material.names, conversationId, turns)
-    return turns.map((turn) => ({
-      id: turn.id,
-      createdAt: turn.createdAt,
-      text: turn.text,
-      name: (turn.conversationId === conversationId && names.get(turn.actor)) || turn.actor,
-    }))
+    let found = await (firstHits ?? search(query, wanted + SPARE_HITS, options))
+    const isShort = found.hits.filter(({ turn }) => !included.has(turn.id)).length < wanted
+    if (isShort && found.found === wanted + SPARE_HITS) found = await search(query, wanted + included.size, options)
+    const turns = found.hits.flatMap(({ turn, neighbours }) => [turn, ...neighbours])
+    return toRecalled(found.hits, conversationId, await namesOf(deps, viewer, material.names, conversationId, turns))
   }
+
+  const readers = { viewer, reader }
+  const findFacts = async (addressed: AddressedTurn | null) =>
+    findRelevantFacts(deps, readers, { conversationId, users: read.factUsers }, queryOf(addressed))
 
   const context = await assemble({ count: (text) => deps.tokens.recount(text), sizes: deps.sizes }, material, {
     tokenBudget: given.tokenBudget,
@@ -149,6 +152,7 @@ export async function buildContext(
     inSteps,
     shares: DEFAULT_SHARES,
     recall: recallOptions ? { k: wanted, find } : null,
+    findFacts: given.includeFacts ? findFacts : null,
   })
   deps.recalledFacts.add(context.messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : [])))
   return context
@@ -168,14 +172,6 @@ async function withDefaults(deps: ContextDeps, { tenant }: Viewer, given: z.outp
       threshold: semanticRecall.threshold ?? defaults.recallThreshold,
     },
   }
-}
-
-/** Returns the turns, which `by` sees, that the viewer sees too. */
-async function seenBy(deps: ContextDeps, viewer: Viewer, by: Viewer, turns: readonly Turn[]): Promise<Turn[]> {
-  if (by.actor === viewer.actor || turns.length === 0) return [...turns]
-  const ids = turns.map(({ id }) => id)
-  const seen = await getTurns(deps, viewer, ids)
-  return turns.filter(({ id }) => seen.has(id))
 }
 
 /** Returns `names` and the names of the actors of the given turns. Ignores turns of other conversations. */

@@ -1,7 +1,7 @@
 // Chooses the turns that a context contains verbatim: kept turns and the window of recent turns. Returns manifest items
 // for the omitted turns, with reasons.
 
-import { fits, fullness, INSTRUCTION_SHARE, NOTHING, plus, type Size } from './budget.ts'
+import { fits, fullness, INSTRUCTION_SHARE, minus, NOTHING, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
 import {
   idsOf,
@@ -15,7 +15,7 @@ import {
 import { windowStart } from './window.ts'
 
 /** The chosen turns and the omitted ones. */
-type Choice = { taken: KeptTurn[]; omitted: KeptTurn[] }
+export type Choice = { taken: KeptTurn[]; omitted: KeptTurn[] }
 type ChosenKeptTurns = Choice & { instructions: Choice }
 
 /** Manifest reasons for kept turns that do not fit, by kind. */
@@ -49,7 +49,7 @@ export const chooseKept = (kept: readonly KeptTurn[], space: Size): Choice =>
     space,
   )
 
-type RecentTurns = {
+export type RecentTurns = {
   /** Positions of the recent turns, ascending. */
   positions: readonly number[]
   /** True if no turn precedes the first one in `positions`. */
@@ -72,10 +72,33 @@ export type ChosenTurns = {
    * The size of the window, including the newest turn and its tool call and results, and excluding chosen kept turns.
    */
   size: Size
-  /** Manifest items for omitted turns. */
-  omitted: ContextItem[]
+  /** Ids of turns that are left out because they do not fit, newest first. Excludes instructions. */
+  unfitting: string[]
+  /** Returns the manifest items for the omitted turns. @param quoted ids of turns that are quoted instead */
+  omittedExcept(quoted: ReadonlySet<string>): ContextItem[]
   /** Whether no turn precedes the window. */
   isWhole: boolean
+}
+
+/** Returns the index of the first turn that the window may contain. */
+const earliestStart = ({ positions, recentTurns, inSteps }: RecentTurns): number =>
+  recentTurns === null ? 0 : Math.max(0, positions.length - (inSteps ? Math.max(0, 2 * recentTurns - 1) : recentTurns))
+
+/**
+ * Returns the size of all turns that the window may contain, without the newest turn and kept turns. `isAll`: these are
+ * all turns.
+ * @param space the size to return if some of these turns were not read
+ */
+export function needOfWindow(
+  measured: MeasuredTurns,
+  request: RecentTurns,
+  space: Size,
+): { size: Size; isAll: boolean } {
+  const start = earliestStart(request)
+  if (start === 0 && !request.complete) return { size: space, isAll: false }
+  const keptIds = new Set(idsOf(measured.kept))
+  const sizes = sizesFrom(measured, (index) => keptIds.has(measured.turns[index]!.sourceIds[0]!))
+  return { size: minus(sizes[start]!, sizes.at(-1)!), isAll: start === 0 }
 }
 
 /** Chooses the window. Chosen kept turns need no space in it, because the caller has already counted their sizes. */
@@ -114,19 +137,31 @@ export function chooseTurns(
   const older = turns.filter(
     ({ sourceIds: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
   )
+  // The window has as many turns as requested, or as many as fit.
+  const missing = (request.recentTurns ?? Infinity) - (turns.length - start)
   return {
     before: [...counted.values()]
       .filter(({ sourceIds }) => !inWindow.has(sourceIds[0]!))
       .sort((a, b) => a.position - b.position),
     window,
     size: sizes[start]!,
+    unfitting: [...omitted, ...older.slice(Math.max(0, older.length - Math.max(0, missing)))]
+      .flatMap(({ sourceIds }) => sourceIds)
+      .toReversed(),
     isWhole: start === 0 && request.complete,
-    omitted: [
-      ...instructionItems(kept.instructions.omitted),
-      ...omittedItems(omitted),
-      ...olderItems(older, turns.length - start, request),
-      ...orphanItems(orphans),
-    ],
+    omittedExcept(quoted) {
+      const isQuoted = ({ sourceIds: [id] }: MeasuredMessage) => quoted.has(id!)
+      return [
+        ...instructionItems(kept.instructions.omitted),
+        ...omittedItems(omitted.filter((each) => !isQuoted(each))),
+        ...olderItems(
+          older.filter((each) => !isQuoted(each)),
+          turns.length - start,
+          request,
+        ),
+        ...orphanItems(orphans),
+      ]
+    },
   }
 }
 

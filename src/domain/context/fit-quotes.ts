@@ -1,140 +1,141 @@
-// Fits profiles, facts and recalled turns into the space of their section, each kind as one message of quotes. Items
-// that do not fit are listed in the manifest with their token counts.
+// Fits profiles, facts and quoted turns into a space, each kind as one message of quotes. Items that do not fit are
+// listed in the manifest with their token counts.
 
-import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
-import type { ContextItem, Message } from './message.ts'
-import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from './quote.ts'
+import { fits, minus, plus, sizeOf, sizeOfVariant, spaceOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { Tokens, MeasuredMessage } from './measure.ts'
+import type { ContextItem, ItemKind, Message } from './message.ts'
+import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from './quote.ts'
 
 type Quoting<T> = {
   /** Returns the text that an item adds to the message. It must not depend on the other items. */
   textOf(each: T): string
+  /** Returns a text that the message contains once before all items with the same text; undefined for none. */
+  headingOf?(each: T): string
   /** Returns the message that quotes the items, given in order of preference; without items, only its fixed text. */
   toMessage(chosen: readonly T[]): Message
 }
 
-type Quoted<T> = {
+export type Quoted<T> = {
   /** Null if no item fits. */
   message: MeasuredMessage | null
+  chosen: T[]
   /** Items that do not fit. */
   omitted: T[]
-  omittedTokens: number
 }
 
-/** Returns the size of a text in JSON, with the line break that separates it from the text before. */
-async function sizeOfText(tokens: Tokens, text: string): Promise<Size> {
-  const counted = await tokens.count(JSON.stringify(`\n${text}`))
-  return {
-    OPENAI: counted,
-    ANTHROPIC: counted,
-    AI_SDK: counted,
-    UI_MESSAGES: counted,
-    messages: 0,
-    chars: text.length + 1,
-  }
+/** Returns the estimated size of a text in the JSON of a message, with the line break that precedes it. */
+export function sizeOfText(tokens: Tokens, text: string): Size | Promise<Size> {
+  const counting = tokens.count(JSON.stringify(`\n${text}`).slice(1, -1))
+  return typeof counting === 'number'
+    ? spaceOf(counting, 0, text.length + 1)
+    : counting.then((counted) => spaceOf(counted, 0, text.length + 1))
 }
 
-/** Builds the message of the items that fit. Takes items in order of preference and skips each that does not fit. */
+/**
+ * Builds the message of the items that fit. Takes items in order of preference and skips each that does not fit. The
+ * items are first estimated one by one; the estimate is higher than their size in the message, so what is left is tried
+ * again until no item is added.
+ */
 export async function quoteThatFit<T>(
   tokens: Tokens,
   all: readonly T[],
-  { textOf, toMessage }: Quoting<T>,
+  quoting: Quoting<T>,
   space: Size,
 ): Promise<Quoted<T>> {
-  const chosen: T[] = []
-  const omitted: T[] = []
-  let omittedTokens = 0
-  let taken = all.length > 0 ? await sizeOf(tokens, toMessage([])) : NOTHING
-  for (const each of all) {
-    const added = await sizeOfText(tokens, textOf(each))
-    if (fits(plus(taken, added), space)) {
-      chosen.push(each)
-      taken = plus(taken, added)
-    } else {
-      omitted.push(each)
-      omittedTokens += tokensOf(added)
+  let quoted: Quoted<T> = { message: null, chosen: [], omitted: [...all] }
+  if (all.length === 0) return quoted
+  const empty = quoting.toMessage([])
+  const base = { message: empty, size: await sizeOf(tokens, empty) }
+  const tooLarge = new Set<T>()
+  for (;;) {
+    const left = minus(space, quoted.message?.size ?? base.size)
+    const tried = { chosen: quoted.chosen, omitted: quoted.omitted.filter((each) => !tooLarge.has(each)) }
+    const added = await estimatedToFit(tokens, tried, quoting, left)
+    if (added.length === 0) return quoted
+    // The estimate is rarely too low. Then the last items are dropped.
+    for (; added.length > 0; tooLarge.add(added.pop()!)) {
+      const chosen = new Set([...quoted.chosen, ...added])
+      const message = quoting.toMessage(all.filter((each) => chosen.has(each)))
+      const size = await sizeOfVariant(tokens, message, base)
+      if (!fits(size, space)) continue
+      const [inside, omitted] = [all.filter((each) => chosen.has(each)), all.filter((each) => !chosen.has(each))]
+      quoted = { message: { ...message, size }, chosen: inside, omitted }
+      break
     }
   }
-  // The joined text may have more tokens than the sum of its parts. Measure the message and drop items until it fits.
-  while (chosen.length > 0) {
-    const message = toMessage(chosen)
-    const size = await sizeOf(tokens, message)
-    if (fits(size, space)) return { message: { ...message, size }, omitted, omittedTokens }
-    const last = chosen.pop()!
-    omitted.push(last)
-    omittedTokens += tokensOf(await sizeOfText(tokens, textOf(last)))
-  }
-  return { message: null, omitted, omittedTokens }
 }
 
-/** At most one message, and manifest items for the sources that do not fit. */
-export type QuotedSection = { messages: MeasuredMessage[]; omitted: ContextItem[] }
+/** Least number of tokens of a quoted item. Less space is not tried. */
+const LEAST_TOKENS = 4
 
-/**
- * Builds the message of the profiles that fit.
- * @param profiles in order of preference; the message keeps this order
- */
-export async function fitProfiles(
+/** Returns the omitted items that fit into the space by their estimated sizes. */
+async function estimatedToFit<T>(
   tokens: Tokens,
-  profiles: readonly QuotedProfile[],
+  { chosen, omitted }: Pick<Quoted<T>, 'chosen' | 'omitted'>,
+  { textOf, headingOf }: Quoting<T>,
   space: Size,
-): Promise<QuotedSection> {
+): Promise<T[]> {
+  const added: T[] = []
+  const headings = new Set(chosen.map((each) => headingOf?.(each)))
+  let left = space
+  for (const each of omitted) {
+    if (left.OPENAI < LEAST_TOKENS) break
+    const heading = headingOf?.(each)
+    const counting = sizeOfText(tokens, textOf(each))
+    const own = counting instanceof Promise ? await counting : counting
+    const size = heading === undefined || headings.has(heading) ? own : plus(own, await sizeOfText(tokens, heading))
+    if (!fits(size, left)) continue
+    left = minus(left, size)
+    headings.add(heading)
+    added.push(each)
+  }
+  return added
+}
+
+/** Returns the estimated size of a message of all items. Stops counting when it exceeds `limit`. */
+export async function demandOf<T>(
+  tokens: Tokens,
+  all: readonly T[],
+  { textOf, toMessage }: Quoting<T>,
+  limit: Size,
+): Promise<Size> {
+  if (all.length === 0) return NOTHING
+  let size = await sizeOf(tokens, toMessage([]))
+  for (const each of all) {
+    if (!fits(size, limit)) return size
+    size = plus(size, await sizeOfText(tokens, textOf(each)))
+  }
+  return size
+}
+
+/** How profiles are quoted, with a fence for all of them. */
+export function profileQuoting(profiles: readonly QuotedProfile[]): Quoting<QuotedProfile> {
   const fence = fenceFor(profiles.flatMap(({ name, text }) => [name, text]))
-  const { message, omitted, omittedTokens } = await quoteThatFit(
-    tokens,
-    profiles,
-    { textOf: (each) => quoteProfile(each, fence), toMessage: (chosen) => profileMessage(chosen, fence) },
-    space,
-  )
-  return {
-    messages: message ? [message] : [],
-    omitted:
-      omitted.length === 0
-        ? []
-        : [
-            {
-              kind: 'PROFILE',
-              sourceIds: omitted.map(({ id }) => id),
-              tokenCount: omittedTokens,
-              included: false,
-              reason: 'no space for more profiles',
-            },
-          ],
-  }
+  return { textOf: (each) => quoteProfile(each, fence), toMessage: (chosen) => profileMessage(chosen, fence) }
 }
 
+const oldestFirst = (facts: readonly QuotedFact[]) =>
+  facts.toReversed().sort((a, b) => a.observedAt.getTime() - b.observedAt.getTime())
+
 /**
- * Builds the message of the facts that fit.
- * @param facts most recently observed first; the message contains them in reverse order
- * @param hasAll whether `facts` contains all facts; false if more exist than were read
+ * How facts are quoted, with a fence for all of them: `known` facts oldest first, `relevant` ones in the given order.
  */
-export async function fitFacts(
-  tokens: Tokens,
-  facts: readonly QuotedFact[],
-  hasAll: boolean,
-  space: Size,
-): Promise<QuotedSection> {
+export function factQuoting(facts: readonly QuotedFact[], about: 'known' | 'relevant'): Quoting<QuotedFact> {
   const fence = fenceFor(facts.map(({ text }) => text))
-  const { message, omitted, omittedTokens } = await quoteThatFit(
-    tokens,
-    facts,
-    { textOf: ({ text }) => text, toMessage: (chosen) => factsMessage(chosen.toReversed(), fence) },
-    space,
-  )
-  const why = omitted.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are read`
-  return {
-    messages: message ? [message] : [],
-    omitted:
-      omitted.length === 0 && hasAll
-        ? []
-        : [
-            {
-              kind: 'FACT',
-              sourceIds: omitted.map(({ id }) => id),
-              tokenCount: omittedTokens,
-              included: false,
-              reason: hasAll || omitted.length === 0 ? why : `${why}; older facts were not read`,
-            },
-          ],
-  }
+  const ordered = about === 'known' ? oldestFirst : (chosen: readonly QuotedFact[]) => chosen
+  return { textOf: ({ text }) => text, toMessage: (chosen) => factsMessage(ordered(chosen), fence, about) }
+}
+
+/** Returns one manifest item for all sources that are left out for the same reason; none without sources. */
+export async function itemsOf<T extends { id: string }>(
+  tokens: Tokens,
+  kind: ItemKind,
+  sources: readonly T[],
+  { textOf }: Pick<Quoting<T>, 'textOf'>,
+  reason: string,
+): Promise<ContextItem[]> {
+  if (sources.length === 0) return []
+  const sizes: Size[] = []
+  for (const each of sources) sizes.push(await sizeOfText(tokens, textOf(each)))
+  return [{ kind, sourceIds: sources.map(({ id }) => id), tokenCount: tokensOf(sum(sizes)), included: false, reason }]
 }

@@ -11,9 +11,10 @@ import { coveringSummariesRead } from '../summary/summary.ts'
 import { isDamaged } from '../turn/content.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
-import type { ContextMaterial } from './assemble.ts'
-import { DEFAULT_SHARES, MESSAGE_OVERHEAD, summariesThatFit } from './budget.ts'
+import type { ContextMaterial } from './assembly-input.ts'
+import { MESSAGE_OVERHEAD } from './budget.ts'
 import type { ContextDeps } from './deps.ts'
+import { mayFitShortened } from './fit-summaries.ts'
 import { distinctNames } from './names.ts'
 import { readProfilesAndFacts } from './profiles-and-facts.ts'
 import { hasContent } from './perspective.ts'
@@ -30,8 +31,6 @@ export type MaterialRequest = TurnRequest & {
   withPinned: boolean
   withProfiles: boolean
   withFacts: boolean
-  /** Whether to reserve space for recalled turns. */
-  withRecall: boolean
   /** Name of the embedder whose vectors a recall in the conversation searches; null without such a recall. */
   embedder: string | null
 }
@@ -52,7 +51,12 @@ export async function readMaterial(
   viewer: Viewer,
   request: MaterialRequest,
 ): Promise<
-  Omit<ContextMaterial, 'answered'> & { recent: Turn[]; names: Map<string, string>; scope: ScopeRead | null }
+  Omit<ContextMaterial, 'answered'> & {
+    recent: Turn[]
+    names: Map<string, string>
+    scope: ScopeRead | null
+    factUsers: string[]
+  }
 > {
   const { conversationId, as, actors, sinceSeq, embedder } = request
   const readsSummaries = request.withSummaries && sinceSeq === null && actors === null
@@ -69,14 +73,9 @@ export async function readMaterial(
   if (as !== null && conversation.viewActor === null) throw InvalidInput.at('as', unknownActor(as))
 
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
-  const fitting = summariesThatFit(
-    summaries ?? [],
-    request.tokenBudget,
-    DEFAULT_SHARES,
-    request.withRecall,
-    memory.tokens,
-  )
-  const coveredThrough = fitting.taken.at(-1)?.toPosition ?? 0
+  const current = summaries ?? []
+  const usesSummaries = mayFitShortened(current, request.tokenBudget)
+  const coveredThrough = usesSummaries ? (current.at(-1)?.toPosition ?? 0) : 0
   const readsCoveredTurns = coveredThrough > 0 && mayFit(conversation, request)
   const toRead: TurnsToRead = {
     after: sinceSeq ?? (readsCoveredTurns ? 0 : coveredThrough),
@@ -110,8 +109,9 @@ export async function readMaterial(
     profiles: memory.profiles.map((profile) => ({ ...profile, name: names.get(profile.id)! })),
     facts: memory.facts,
     hasAllFacts: memory.hasAllFacts,
-    summaries: fitting.taken,
-    tooLong: fitting.omitted,
+    factUsers: memory.factUsers,
+    summaries: usesSummaries ? current : [],
+    tooLong: usesSummaries ? [] : current,
     kept,
     recent,
     damaged,

@@ -36,6 +36,9 @@ export type Message = {
 /** An item of the manifest: an included message, or a group of omitted sources. */
 export type ContextItem = { kind: ItemKind; sourceIds: string[]; tokenCount: number; included: boolean; reason: string }
 
+/** Manifest reason for a hit that is already in the context. */
+export const ALREADY_INCLUDED = 'already in the context'
+
 export type ContextMessage = Message & {
   /** The joined text parts. */
   content: string
@@ -47,12 +50,12 @@ export type Context = {
   messages: ContextMessage[]
   tokenCount: number
   tokenBudget: number
-  /** Whether any requested source in view was omitted and is not covered by an included summary. */
+  /** Whether any requested source in view was omitted and is not covered by an included summary, or one is shortened. */
   truncated: boolean
   items: ContextItem[]
   /**
-   * Token count of the messages before the recalled turns; without recalled turns, of all messages. The next context
-   * usually begins with the same bytes.
+   * Token count of the messages before the part that depends on the query; without that part, of all messages. The next
+   * context usually begins with the same bytes.
    */
   stablePrefixTokens: number
 }

@@ -28,9 +28,11 @@ export const contextOptions = {
   strategy: z.enum(STRATEGIES).nullish(),
 }
 
-/** Arguments of `refine`: a query is used only by a recall. */
+type Searching = { query?: unknown; semanticRecall?: unknown; includeFacts?: unknown }
+
+/** Arguments of `refine`: a query is used only to recall turns and facts. */
 export const NEEDS_RECALL = [
-  ({ query, semanticRecall }: { query?: unknown; semanticRecall?: unknown }): boolean =>
-    query == null || semanticRecall != null,
-  { path: ['query'], message: 'requires semanticRecall, which searches for this query' },
+  ({ query, semanticRecall, includeFacts }: Searching): boolean =>
+    query == null || semanticRecall != null || includeFacts === true,
+  { path: ['query'], message: 'requires semanticRecall or includeFacts, which search for this query' },
 ] satisfies Parameters<z.ZodObject['refine']>

@@ -1,7 +1,7 @@
 // Reads the profiles and facts of a context: profiles of the people in the conversation, and facts about them or from
-// the conversation. They do not depend on the query, so they usually stay the same from call to call. Reads only facts
-// that the viewer sees, and only profiles made from such facts; facts of other conversations, and profiles, must also be
-// in the view of the reader, on whose behalf the context is built.
+// the conversation. Those that precede the turns do not depend on the query, so they usually stay the same from call to
+// call. Reads only facts that the viewer sees, and only profiles made from such facts; facts of other conversations, and
+// profiles, must also be in the view of the reader, on whose behalf the context is built.
 
 import { readContextFacts, type ContextFact } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -11,24 +11,24 @@ import { getFacts } from '../fact/fact.ts'
 import { sentenceOf } from '../fact/write.ts'
 import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'
+import { isStated } from '../fact/trust.ts'
+import { recallFactsOfContext } from '../recall/facts-of-context.ts'
 import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
 
 /** Maximum number of facts in a context: the most recently observed ones. */
 export const MAX_FACTS = 500
 /** Maximum number of profiles in a context. */
 export const MAX_PROFILES = 10
-/** Approximate number of tokens that quoting adds: the rest of a fact's line, and a profile's fences and header. */
-const ADDED_TOKENS = { fact: 12, profile: 20 }
 
 export type ProfilesAndFacts = {
   profiles: Omit<QuotedProfile, 'name'>[]
   /** The users of `profiles`, in the same order. `displayName` is null if the participant has none. */
   people: { actor: string; displayName: string | null }[]
   facts: QuotedFact[]
+  /** The people whose facts from other conversations are included. */
+  factUsers: string[]
   /** Whether `facts` contains all facts; false if more than MAX_FACTS exist. */
   hasAllFacts: boolean
-  /** Sums of the stored token counts, plus ADDED_TOKENS for each item. */
-  tokens: { profiles: number; facts: number }
 }
 
 /** Returns the people in the conversation: its owner first, then the others in the order in which they last joined. */
@@ -50,6 +50,31 @@ async function readableFacts(
   if (reader.actor === viewer.actor || outside.length === 0) return within
   const seen = await getFacts(deps, trusted(reader), outside)
   return within.filter((fact) => fact.conversationId === conversationId || seen.has(fact.id))
+}
+
+/** Returns the fact as a context quotes it. */
+function toQuoted(fact: ContextFact): QuotedFact {
+  const { id, userId, sourceTurnId, subject, predicate, object, observedAt } = fact
+  const text = factLine({ ...fact, sentence: sentenceOf(fact) })
+  return { id, userId, sourceTurnId, subject, predicate, object, observedAt, text, stated: isStated(fact) }
+}
+
+/** Maximum number of facts that are ranked by relevance. */
+const MAX_RANKED = 64
+
+/**
+ * Returns the facts of the conversation and about the given users that are most relevant to the query, best first.
+ * @param readers see MaterialRequest @param query null if there is nothing to search for
+ */
+export async function findRelevantFacts(
+  deps: RecallDeps,
+  readers: { viewer: Viewer; reader: Viewer },
+  scope: { conversationId: string; users: readonly string[] },
+  query: string | null,
+): Promise<QuotedFact[]> {
+  if (query === null) return []
+  const ranked = await recallFactsOfContext(deps, readers.viewer, scope, query, MAX_RANKED)
+  return (await readableFacts(deps, readers, scope.conversationId, ranked)).map(toQuoted)
 }
 
 /**
@@ -93,11 +118,8 @@ export async function readProfilesAndFacts(
   return {
     profiles: quoted.map(({ userId, content }) => ({ id: userId, text: content })),
     people: quoted.map(({ userId, displayName }) => ({ actor: userId, displayName })),
-    facts: facts.map((fact) => ({ id: fact.id, text: factLine({ ...fact, sentence: sentenceOf(fact) }) })),
+    facts: facts.map(toQuoted),
+    factUsers: people.map(({ actor }) => actor),
     hasAllFacts: rows.length <= MAX_FACTS,
-    tokens: {
-      profiles: quoted.reduce((sum, { tokenCount }) => sum + tokenCount + ADDED_TOKENS.profile, 0),
-      facts: facts.reduce((sum, { tokenCount }) => sum + tokenCount + ADDED_TOKENS.fact, 0),
-    },
   }
 }

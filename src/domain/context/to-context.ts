@@ -2,8 +2,12 @@
 
 import { NOTHING, plus, tokensOf, type Size } from './budget.ts'
 import { sizesOf, type MeasuredMessage } from './measure.ts'
-import { contentOf, type Context, type ContextItem, type Message } from './message.ts'
-import { ALREADY_INCLUDED } from './recalled.ts'
+import { REPEATED } from './duplicates.ts'
+import { ALREADY_INCLUDED, contentOf, type Context, type ContextItem, type Message } from './message.ts'
+import { SHORTENED } from './quote.ts'
+
+/** The reasons of sources that are left out because the context contains their content. */
+const CONTAINED: ReadonlySet<string> = new Set([ALREADY_INCLUDED, ...Object.values(REPEATED)])
 
 /** Whether Anthropic's rendering inserts a user message before the messages. */
 export const needsOpening = (messages: readonly Message[]) =>
@@ -35,7 +39,8 @@ export function toContext(
     messages,
     tokenBudget,
     tokenCount: total(measured),
-    truncated: omitted.some(({ reason }) => reason !== ALREADY_INCLUDED),
+    truncated:
+      omitted.some(({ reason }) => !CONTAINED.has(reason)) || measured.some(({ reason }) => reason === SHORTENED),
     items: [
       ...messages.map(({ kind, sourceIds, tokenCount, reason }) => ({
         kind,

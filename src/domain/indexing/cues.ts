@@ -48,7 +48,7 @@ export function cuesOf(text: string, actor: ReadonlySet<string>): number {
 /**
  * Whether the last line ends with a question mark. Ignores blank lines and lines that start with `[` (`[image: …]`).
  */
-function asks(text: string): boolean {
+export function asks(text: string): boolean {
   const last = text
     .trimEnd()
     .split('\n')

@@ -56,7 +56,7 @@ function scoresOfMatching(statistics: Statistics, { ids, counts, lengths, eligib
 /**
  * Returns facts, best first. Scope OWNER contains the facts of the owner's conversations and the facts about the owner.
  * `conversationId` is the conversation to search for scope CONVERSATION. For scope OWNER, it is any conversation of the
- * owner; null means that the viewer is the owner.
+ * owner; null means that the viewer is the owner. `users`: users whose facts scope CONVERSATION contains, too.
  *
  * The filter's times apply to the time at which a fact was observed; its actors, roles and metadata apply to the fact's
  * source turn.
@@ -64,7 +64,7 @@ function scoresOfMatching(statistics: Statistics, { ids, counts, lengths, eligib
 export async function recallFacts(
   deps: RecallDeps,
   viewer: Viewer,
-  { scope, conversationId }: { scope: Scope; conversationId: string | null },
+  { scope, conversationId, users = [] }: { scope: Scope; conversationId: string | null; users?: readonly string[] },
   query: string,
   { terms, vector, filter, limit }: SearchRequest,
 ): Promise<Ranked<FactCandidate>[]> {
@@ -76,6 +76,7 @@ export async function recallFacts(
   } = await findFacts(deps.pool, viewer, {
     scope,
     conversationId,
+    users,
     terms: new Map([...terms].map(([hash, number]) => [hash ^ salt, number])),
     vector,
     nearest: limit,

@@ -117,7 +117,7 @@ export function withoutTurn({ matches, ...sequence }: Sequence, place: number): 
 }
 
 /** Minimum time between two consecutive turns that separates two sessions, in milliseconds. */
-const SESSION_GAP_MS = 60 * 60 * 1000
+export const SESSION_GAP_MS = 60 * 60 * 1000
 
 /** By place: the first and the last place of the turn's session. A session is a run of turns without long gaps. */
 export type Sessions = { first: Int32Array; last: Int32Array }

@@ -10,8 +10,8 @@ import { afterQuestion, questionOf } from './script.ts'
 /** A sentence of the context. `source` is the id of its turn or fact; without one, the name of the speaker. */
 type Sentence = { speaker: string; text: string; source: string }
 
-/** Matches a quote of a recalled turn: the speaker and the time, then the text between fences. */
-const QUOTE = /^(.+), \d{4}-\d\d-\d\d \d\d:\d\d UTC:\n(~{3,})\n([\s\S]*?)\n\2$/gm
+/** Matches a quote of a recalled turn: the time and the speaker, then the text, whose further lines are indented. */
+const QUOTE = /^\d\d:\d\d (.+?): (.*(?:\n {2}.*)*)$/gm
 
 const split = (text: string, speaker: string, source: string): Sentence[] =>
   [...sentencesOf(text)].map((sentence) => ({ speaker, text: sentence.trim(), source })).filter((each) => each.text)
@@ -21,10 +21,10 @@ function sentencesIn(message: ProviderMessage): Sentence[] {
   const text = textOf(message)
   const sources = sourcesOf(message)
   const name = message.role === 'assistant' ? 'I' : (message.name ?? 'user')
-  const quotes = [...text.matchAll(QUOTE)]
+  const quotes = message.name === 'recall' ? [...text.matchAll(QUOTE)] : []
   return quotes.length === 0
     ? split(text, name, sources[0] ?? name)
-    : quotes.flatMap(([, speaker, , quoted], index) => split(quoted!, speaker!, sources[index] ?? speaker!))
+    : quotes.flatMap(([, speaker, quoted], index) => split(quoted!, speaker!, sources[index] ?? speaker!))
 }
 
 /** Quotes a text in one line. Removes each `@`, because a mention may start another agent. */

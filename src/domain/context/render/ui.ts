@@ -80,6 +80,7 @@ export function toUiParts(
 export function toUiMessages(messages: readonly Message[]): UiMessage[] {
   const stepsByMessage = messages.map(stepsOf)
   const results = resultsByCall(stepsByMessage.flat())
+  const ids = new Set<string>()
   return messages.flatMap((message, index): UiMessage[] => {
     const parts: UiPart[] = []
     let role: UiMessage['role'] = 'user'
@@ -91,6 +92,11 @@ export function toUiMessages(messages: readonly Message[]): UiMessage[] {
       parts.push(...added)
     }
     const { kind, name, sourceIds } = message
-    return parts.length === 0 ? [] : [{ id: SECTION_IDS[kind] ?? sourceIds[0]!, role, metadata: { kind, name }, parts }]
+    if (parts.length === 0) return []
+    const section = SECTION_IDS[kind]
+    // There may be two messages of facts.
+    const id = section === undefined ? sourceIds[0]! : ids.has(section) ? `${section}-2` : section
+    ids.add(id)
+    return [{ id, role, metadata: { kind, name }, parts }]
   })
 }

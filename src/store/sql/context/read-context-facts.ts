@@ -11,12 +11,12 @@ export type ContextFact = Pick<
   | 'id'
   | 'userId'
   | 'conversationId'
+  | 'sourceTurnId'
   | 'saidBy'
   | 'assertedBy'
   | 'subject'
   | 'predicate'
   | 'object'
-  | 'tokenCount'
   | 'observedAt'
 >
 
@@ -27,8 +27,9 @@ const branch = (from: string, where: string): Sql => sql`
   ORDER BY f.observed_at DESC, f.id DESC LIMIT $5::integer`
 
 const STATEMENT = sql`
-  SELECT f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.said_by AS "saidBy",
-         f.asserted_by AS "assertedBy", f.subject, f.predicate, f.object, f.token_count AS "tokenCount",
+  SELECT f.id, f.user_id AS "userId", f.conversation_id AS "conversationId",
+         f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy",
+         f.asserted_by AS "assertedBy", f.subject, f.predicate, f.object,
          f.observed_at AS "observedAt"
   FROM (
     SELECT m.id, m.observed_at FROM (

@@ -17,6 +17,8 @@ type FactSearch = {
   scope: Scope
   /** The conversation to search. For OWNER, any conversation of the owner, or null if the viewer is the owner. */
   conversationId: string | null
+  /** For CONVERSATION: users whose facts are in scope, too. */
+  users: readonly string[]
   /** The number of each term, by its hash as stored: salted by the tenant. */
   terms: ReadonlyMap<number, number>
   /** Null searches by terms only. */
@@ -57,7 +59,10 @@ const withIds = (ids: Sql): Sql => sql`(${ids}) i CROSS JOIN LATERAL (
 
 /** The active facts `f` in scope. Each uses $7, because Postgres must infer the types of all parameters. */
 const IN_SCOPE: Record<Scope, Sql> = {
-  CONVERSATION: withIds(sql`SELECT DISTINCT s.fact_id AS id FROM fact_source s WHERE s.conversation_id = $7::text`),
+  CONVERSATION: withIds(sql`
+    SELECT s.fact_id AS id FROM fact_source s WHERE s.conversation_id = $7::text
+    UNION SELECT f.id FROM unnest($14::text[]) AS u(id)
+    JOIN fact f ON f.tenant = $1::text AND f.user_id = u.id AND f.superseded_at IS NULL`),
   TENANT: sql`(
     SELECT f.* FROM fact f WHERE f.tenant = $1::text AND f.superseded_at IS NULL AND ($7::text IS NULL OR true)) f`,
   OWNER: withIds(sql`
@@ -154,7 +159,7 @@ async function unpack(packed: Packed, requested: ReadonlyMap<number, number>): P
 }
 
 /**
- * Searches the facts of a conversation, of an owner (of the owner's conversations and about the owner), or of the
+ * Searches the facts of a conversation (and about the given users), of an owner (of the owner's conversations and about the owner), or of the
  * tenant. The filter's `since` and `until` apply to `observedAt`; its actors, roles and metadata apply to the fact's
  * source turns, so a fact without a source turn does not match them.
  *
@@ -164,7 +169,7 @@ async function unpack(packed: Packed, requested: ReadonlyMap<number, number>): P
 export async function findFacts(
   pool: Pool,
   viewer: { tenant: string; actor: string },
-  { scope, conversationId, terms, vector, nearest, filter }: FactSearch,
+  { scope, conversationId, users, terms, vector, nearest, filter }: FactSearch,
 ): Promise<FactFindings> {
   const { rows } = await pool.query<Packed>({
     scope: viewer.tenant,
@@ -178,6 +183,7 @@ export async function findFacts(
       nearest,
       conversationId,
       ...filterValues(filter),
+      ...(scope === 'CONVERSATION' ? [users] : []),
     ],
   })
   const [row] = rows as [Packed]

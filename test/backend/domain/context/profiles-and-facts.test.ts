@@ -153,30 +153,26 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     expect(context.messages.filter(({ role }) => role === 'SYSTEM')).toHaveLength(1)
   })
 
-  it('contain the newest facts that fit, oldest first, and report the rest', async () => {
+  it('contain the newest facts in a small share before the turns, oldest first, and the others after them', async () => {
     const places = Array.from({ length: 40 }, (_, n) => livesIn(`place number ${n}`, { observedAt: day(n + 1) }))
-    const facts = await record(places)
+    const ids = (await record(places)).map(({ id }) => id)
     await tenant.append(conversationId, 'ada', 'Hello.')
-    const context = await build({ tokenBudget: 1_500 })
-    const message = context.messages.find(({ kind }) => kind === 'FACT')
-    expect(message!.tokenCount).toBeLessThanOrEqual((0.2 / 0.8) * 1_500)
-    const shown = message!.sourceIds.length
-    expect(shown).toBeGreaterThan(5)
-    expect(message!.sourceIds).toEqual(facts.slice(-shown).map(({ id }) => id))
-    const omitted = context.items.filter(({ included }) => !included)
-    expect(omitted).toEqual([
-      {
-        kind: 'FACT',
-        included: false,
-        reason: 'no space for more facts',
-        tokenCount: expect.any(Number),
-        sourceIds: facts
-          .slice(0, -shown)
-          .map(({ id }) => id)
-          .toReversed(),
-      },
-    ])
-    expect(context.truncated).toBe(true)
+    const context = await build({ tokenBudget: 4_000 })
+    const [known, relevant] = context.messages.filter(({ kind }) => kind === 'FACT')
+    expect(context.messages.map(({ kind }) => kind)).toEqual(['SYSTEM_PROMPT', 'FACT', 'FACT', 'RECENT'])
+    expect(known!.tokenCount).toBeLessThanOrEqual(0.05 * 4_000)
+    expect(known!.sourceIds.length).toBeGreaterThan(5)
+    expect(known!.sourceIds).toEqual(ids.slice(-known!.sourceIds.length))
+    expect([...known!.sourceIds, ...relevant!.sourceIds].sort()).toEqual(ids.toSorted())
+    expect(context.stablePrefixTokens).toBe(context.messages[0]!.tokenCount + known!.tokenCount)
+    expect(context.truncated).toBe(false)
+
+    const small = await build({ tokenBudget: 500 })
+    const omitted = small.items.filter(({ included }) => !included)
+    expect(omitted).toMatchObject([{ kind: 'FACT', reason: 'no space for more facts' }])
+    const shown = small.messages.filter(({ kind }) => kind === 'FACT').flatMap(({ sourceIds }) => sourceIds)
+    expect([...shown, ...omitted[0]!.sourceIds].sort()).toEqual(ids.toSorted())
+    expect(small.truncated).toBe(true)
     await expect(build({ tokenBudget: 1 })).rejects.toThrow(BudgetTooSmall)
     const { messages: fewMessages } = await build({ tokenBudget: 60 })
     expect(fewMessages.map(({ kind }) => kind)).toEqual(['SYSTEM_PROMPT', 'RECENT'])
@@ -184,11 +180,11 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
 
   it.runIf(isLong)('are limited to the 500 most recently observed facts, which an item reports', async () => {
     await record(Array.from({ length: 501 }, (_, n) => livesIn(`place ${n}`, { observedAt: new Date(1e12 + n) })))
-    const context = await build({ tokenBudget: 500_000 })
+    const context = await build({ tokenBudget: 500_000, query: 'nothing' })
     expect(lines(context)).toHaveLength(500)
     expect(contentOf(context, 'FACT')).not.toContain('place 0 ')
     expect(context.items.filter(({ included }) => !included)).toMatchObject([
-      { kind: 'FACT', sourceIds: [], reason: 'only the newest 500 facts are read' },
+      { kind: 'FACT', sourceIds: [], reason: 'only the newest 500 facts are read, and the relevant ones' },
     ])
   })
 
@@ -205,7 +201,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
         JSON.stringify(
           messages.slice(
             0,
-            messages.findIndex(({ kind }) => kind === 'RECALLED'),
+            messages.findIndex(({ content }) => content.startsWith('Known from earlier, most relevant first.')),
           ),
         ),
       )

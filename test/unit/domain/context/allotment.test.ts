@@ -2,60 +2,99 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { allot } from '../../../../src/domain/context/allotment.ts'
-import { DEFAULT_SHARES, fits, spaceOf, NOTHING } from '../../../../src/domain/context/budget.ts'
+import { allot, inStepsOf, SECTIONS, type Section } from '../../../../src/domain/context/allotment.ts'
+import { DEFAULT_SHARES, fits, NOTHING, spaceOf, sum, type Size } from '../../../../src/domain/context/budget.ts'
 
-const size = (tokens: number, messages: number) => ({ ...spaceOf(tokens, messages, 10 * tokens) })
-const defaults = { all: size(1_000, 20), fixed: NOTHING, newest: NOTHING, shares: DEFAULT_SHARES, withRecall: true }
-const tokensAndMessages = (limits: ReturnType<typeof allot>) =>
-  Object.fromEntries(Object.entries(limits).map(([section, { OPENAI, messages }]) => [section, [OPENAI, messages]]))
+const size = (tokens: number, messages = 1) => spaceOf(tokens, messages, 10 * tokens)
+const needing = (tokens: Partial<Record<Section, number>>) =>
+  Object.fromEntries(
+    SECTIONS.map((section) => [section, size(tokens[section] ?? 0, tokens[section] ? 1 : 0)]),
+  ) as Record<Section, Size>
+const defaults = {
+  space: size(1_000, 20),
+  newest: NOTHING,
+  shares: DEFAULT_SHARES,
+  shortestSummary: NOTHING,
+  wholeFirst: false,
+}
+const allotted = (needs: Partial<Record<Section, number>>, more: Partial<Parameters<typeof allot>[0]> = {}) =>
+  Object.fromEntries(
+    Object.entries(allot({ ...defaults, needs: needing(needs), ...more })).flatMap(([section, { OPENAI }]) =>
+      OPENAI > 0 ? [[section, OPENAI]] : [],
+    ),
+  )
+const LOTS = 10_000
+const everything = Object.fromEntries(SECTIONS.map((section) => [section, LOTS]))
 
-describe('section limits', () => {
-  it('are cumulative, and reserve a share and one message for recalled turns', () => {
-    expect(tokensAndMessages(allot(defaults))).toEqual({
-      profile: [100, 19],
-      facts: [200, 19],
-      summary: [1_000, 20],
-      pinned: [650, 19],
-      window: [800, 19],
+describe('the space of a section', () => {
+  it('is its share if all sections need more', () => {
+    expect(allotted(everything)).toEqual({
+      profile: 100,
+      facts: 50,
+      relevant: 100,
+      pinned: 100,
+      recalled: 250,
+      summary: 200,
+      recent: 200,
     })
+    expect(Object.values(DEFAULT_SHARES).reduce((total, share) => total + share, 0)).toBeCloseTo(1)
   })
 
-  it('give the share of recalled turns to the other sections when recall is off', () => {
-    expect(tokensAndMessages(allot({ ...defaults, withRecall: false }))).toEqual({
-      profile: [125, 20],
-      facts: [250, 20],
-      summary: [1_000, 20],
-      pinned: [812, 20],
-      window: [1_000, 20],
+  it('grows by what other sections leave, the most valuable section first, except for facts before the turns', () => {
+    expect(allotted({ recent: LOTS })).toEqual({ recent: 1_000 })
+    expect(allotted({ recent: LOTS, summary: 450 })).toEqual({ summary: 450, recent: 550 })
+    expect(allotted({ recent: LOTS, summary: 450, recalled: 700 })).toEqual({
+      recalled: 600,
+      summary: 200,
+      recent: 200,
     })
+    expect(allotted({ facts: LOTS, profile: 300, recent: 500 })).toEqual({ facts: 50, profile: 300, recent: 500 })
   })
 
-  it('divide the space left by the fixed messages, and reserve space for the newest turn except in the window', () => {
-    const limits = allot({ ...defaults, fixed: size(200, 2), newest: size(700, 1) })
-    expect(tokensAndMessages(limits)).toEqual({
-      profile: [80, 17],
-      facts: [100, 17],
-      summary: [100, 17],
-      pinned: [100, 17],
-      window: [640, 17],
-    })
+  it('is never less than the shortest summary, and the newest turn counts as recent', () => {
+    const tight = { newest: size(850), shortestSummary: size(90) }
+    expect(allotted({ ...everything, summary: 400 }, tight)).toEqual({ summary: 90, relevant: 60, recent: 850 })
   })
 
-  it('never exceed the remaining budget and, except for summaries, never decrease from one section to the next', () => {
-    const sizes = fc
-      .record({ tokens: fc.nat(2_000), messages: fc.nat(40) })
-      .map((each) => size(each.tokens, each.messages))
+  it('goes to recent turns before recalled ones if the whole conversation is to be included', () => {
+    const needs = { recalled: 700, recent: 600 }
+    expect(allotted(needs, { wholeFirst: true })).toEqual({ recalled: 400, recent: 600 })
+    expect(allotted(needs)).toEqual({ recalled: 700, recent: 300 })
+  })
+
+  it('never exceeds the budget together with the others, and is less than needed only if the budget is used up', () => {
+    const tokens = fc.oneof(fc.nat(200), fc.nat(3_000))
     fc.assert(
-      fc.property(sizes, sizes, fc.boolean(), (fixed, newest, withRecall) => {
-        const all = size(5_000, 100)
-        const { profile, facts, pinned, window } = allot({ ...defaults, all, fixed, newest, withRecall })
-        const remaining = Object.fromEntries(
-          Object.entries(all).map(([key, value]) => [key, value - fixed[key as 'chars']]),
-        )
-        expect(fits(profile, facts) && fits(facts, pinned) && fits(pinned, window)).toBe(true)
-        expect(fits(window, remaining as typeof all)).toBe(true)
-      }),
+      fc.property(
+        fc.record(Object.fromEntries(SECTIONS.map((section) => [section, tokens])) as Record<Section, typeof tokens>),
+        fc.nat(1_000),
+        fc.nat(300),
+        fc.boolean(),
+        (needs, newest, shortest, wholeFirst) => {
+          const given = allot({
+            ...defaults,
+            needs: needing(needs),
+            newest: size(newest),
+            shortestSummary: size(Math.min(shortest, needs.summary), 0),
+            wholeFirst,
+          })
+          expect(fits(sum(Object.values(given)), defaults.space)).toBe(true)
+          const used = sum(Object.values(given)).OPENAI
+          for (const section of SECTIONS) {
+            const own = given[section].OPENAI - (section === 'recent' ? newest : 0)
+            expect(own).toBeLessThanOrEqual(needs[section])
+            if (section !== 'facts' && own < needs[section]) expect(used).toBe(1_000)
+          }
+        },
+      ),
     )
+  })
+})
+
+describe('a need in steps', () => {
+  it('is rounded up to a sixteenth of the space', () => {
+    expect(inStepsOf(size(1_600), size(1, 3))).toEqual(spaceOf(100, 3, 1_000))
+    expect(inStepsOf(size(1_600), size(100)).OPENAI).toBe(100)
+    expect(inStepsOf(size(1_600), size(101)).OPENAI).toBe(200)
   })
 })

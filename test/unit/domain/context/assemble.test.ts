@@ -62,7 +62,7 @@ describe('the context of a random conversation', () => {
   })
 
   it('requires no quotation of a turn to answer that the newest turn includes as its tool call', async () => {
-    const turn = (position: number, actor: string, role: ContextTurn['role'], part: ContentPart): ContextTurn => ({
+    const turn = (position: number, actor: string, role: ContextTurn['role'], part: ContentPart) => ({
       id: `turn_${position}`,
       position,
       actor,
@@ -70,6 +70,7 @@ describe('the context of a random conversation', () => {
       status: 'COMMITTED',
       text: '',
       tokenCount: 0,
+      createdAt: new Date(0),
       parts: [part],
     })
     const call = turn(1, 'bot', 'ASSISTANT', { type: 'toolCall', callId: 'c', name: 'search', arguments: { q: 'x' } })

@@ -2,11 +2,12 @@
 // `npm run check:context` runs 100,000 by default.
 
 import fc from 'fast-check'
-import { assemble, type AssemblyRequest, type ContextMaterial } from '../../../../src/domain/context/assemble.ts'
+import { assemble } from '../../../../src/domain/context/assemble.ts'
+import type { AssemblyRequest, ContextMaterial } from '../../../../src/domain/context/assembly-input.ts'
 import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../../../../src/domain/context/budget.ts'
 import { ITEM_KINDS, type Context, type ItemKind } from '../../../../src/domain/context/message.ts'
 import { hasContent, type ContextTurn } from '../../../../src/domain/context/perspective.ts'
-import { factLine } from '../../../../src/domain/context/quote.ts'
+import { factLine, type QuotedFact } from '../../../../src/domain/context/quote.ts'
 import { FORMATS, render, type Format } from '../../../../src/domain/context/render.ts'
 import { partsOf, type ContentPart } from '../../../../src/domain/turn/content.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../../src/errors.ts'
@@ -14,7 +15,7 @@ import { countInline } from '../../../../src/text/tokens.ts'
 
 export type Case = {
   material: ContextMaterial
-  request: Omit<AssemblyRequest, 'recall' | 'shares'> & { k: number | null }
+  request: Omit<AssemblyRequest, 'recall' | 'findFacts' | 'shares'> & { k: number | null }
 }
 
 /**
@@ -81,6 +82,31 @@ function nameCalls(turns: readonly ContextTurn[]): void {
   }
 }
 
+/** Returns a fact of the material. */
+export const toFact = (
+  id: string,
+  statement: Pick<QuotedFact, 'subject' | 'predicate' | 'object'>,
+  {
+    saidBy = 'HUMAN',
+    observedAt,
+    sourceTurnId = null,
+  }: { saidBy?: 'HUMAN' | 'AGENT' | 'TOOL'; observedAt: Date; sourceTurnId?: string | null },
+): QuotedFact => ({
+  ...statement,
+  id,
+  userId: 'ada',
+  sourceTurnId,
+  observedAt,
+  stated: saidBy === 'HUMAN',
+  text: factLine({
+    sentence: `${statement.subject} ${statement.predicate} ${statement.object}`,
+    saidBy,
+    observedAt,
+    userId: 'ada',
+    assertedBy: 'ada',
+  }),
+})
+
 /** A tool result may occur without its call, because the call may precede all turns read. */
 export const cases: fc.Arbitrary<Case> = fc
   .record({
@@ -127,7 +153,7 @@ export const cases: fc.Arbitrary<Case> = fc
     }) => {
       let seq = 10
       const contextTurns = turns
-        .map(({ content, gap, ...rest }, index): ContextTurn & { pinned: boolean } => {
+        .map(({ content, gap, ...rest }, index): ContextTurn & { createdAt: Date; pinned: boolean } => {
           const text =
             typeof content === 'string'
               ? content || 'x'
@@ -138,6 +164,7 @@ export const cases: fc.Arbitrary<Case> = fc
             position: (seq += gap),
             text,
             tokenCount: 0,
+            createdAt: new Date(1_700_000_000_000 + index * 60_000),
             parts: typeof content === 'string' ? null : content,
           }
         })
@@ -160,10 +187,11 @@ export const cases: fc.Arbitrary<Case> = fc
           tooLong: [],
           hasAllFacts,
           profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
-          facts: facts.map((each, index) => ({
-            id: `fact_${index}`,
-            text: factLine({ ...each, userId: 'ada', assertedBy: 'ada' }),
-          })),
+          facts: facts
+            .toSorted((a, b) => b.observedAt.getTime() - a.observedAt.getTime())
+            .map(({ sentence, ...each }, index) =>
+              toFact(`fact_${index}`, { subject: 'Ada', predicate: 'said', object: sentence }, each),
+            ),
           summaries: summaries.map((content, index) => ({
             id: `sum_${index}`,
             content,
@@ -197,15 +225,19 @@ export async function contextOf({
             material.recent
               .filter(({ text }) => text)
               .toReversed()
-              .map(({ id, actor, text }, n) => ({
+              .map(({ id, position, actor, text }, n) => ({
+                position,
                 id: n % 2 ? id : `other_${id}`,
                 name: actor,
                 text,
                 createdAt: new Date(1_700_000_000_000 + n * 60_000),
+                neighbours: [],
               })),
         }
+  // Every third fact is relevant, the oldest most.
+  const findFacts = async () => material.facts.filter((_, n) => n % 3 === 0).toReversed()
   try {
-    return await assemble(tokens, material, { ...request, recall, shares: DEFAULT_SHARES })
+    return await assemble(tokens, material, { ...request, recall, findFacts, shares: DEFAULT_SHARES })
   } catch (error) {
     if (error instanceof BudgetTooSmall || error instanceof InvalidInput) return error
     throw error
@@ -259,33 +291,36 @@ export function* toolFaults(context: Context): Generator<string> {
 /** Yields the errors in profiles and facts: position, fences, share, order, and the report of omissions. */
 function* memoryFaults({ material, request }: Case, { messages, items }: Context): Generator<string> {
   const rank = (kind: ItemKind) => Math.min(ITEM_KINDS.indexOf(kind), ITEM_KINDS.indexOf('PINNED'))
-  const ranks = messages.map(({ kind }) => rank(kind))
+  // Relevant facts directly precede the recalled turns, or follow the other turns.
+  const relevant = messages.filter(({ kind, content }) => kind === 'FACT' && content.includes('most relevant first'))
+  const sections = messages.filter((each) => !relevant.includes(each))
+  const ranks = sections.map(({ kind }) => rank(kind))
   if (ranks.some((each, index) => index > 0 && each < ranks[index - 1]!)) yield 'sections are out of order'
-  const { profile, facts, recalled } = DEFAULT_SHARES
-  const maxTokens = (share: number) => (share * request.tokenBudget) / (request.k === null ? 1 - recalled : 1)
-  let tokens = 0
-  for (const [kind, name, share] of [
-    ['PROFILE', 'profile', profile],
-    ['FACT', 'facts', profile + facts],
+  for (const [kind, name] of [
+    ['PROFILE', 'profile'],
+    ['FACT', 'facts'],
   ] as const) {
-    const [message, another] = messages.filter((each) => each.kind === kind)
-    if (another) yield `${kind} occurs twice`
-    if (!message) continue
-    if ((tokens += message.tokenCount) > maxTokens(share))
-      yield `${kind} takes more than its share: ${tokens} of ${maxTokens(share)}`
-    if (message.role !== 'USER' || message.name !== name) yield `${kind} is ${message.role} ${message.name}`
-    const lines = message.content.split('\n')
-    const fence = lines.at(-1)!
-    const fences = kind === 'FACT' ? 2 : 2 * message.sourceIds.length
-    if (!/^~{3,}$/.test(fence) || message.content.split(fence).length - 1 !== fences) yield `${kind} is not fenced`
-    const indexes = message.sourceIds.map((id) => Number(id.split('_')[1]))
-    const isOrdered = indexes.every(
-      (index, n) => n === 0 || (kind === 'FACT' ? index < indexes[n - 1]! : index > indexes[n - 1]!),
-    )
-    if (!isOrdered) yield `${kind} is out of order: ${indexes.join()}`
+    if (sections.filter((each) => each.kind === kind).length > 1 || relevant.length > 1) yield `${kind} occurs twice`
+    for (const message of messages.filter((each) => each.kind === kind)) {
+      const share = DEFAULT_SHARES.facts * request.tokenBudget
+      if (kind === 'FACT' && !relevant.includes(message) && message.tokenCount > share)
+        yield `${kind} takes more than its share: ${message.tokenCount} of ${share}`
+      if (message.role !== 'USER' || message.name !== name) yield `${kind} is ${message.role} ${message.name}`
+      const lines = message.content.split('\n')
+      const fence = lines.at(-1)!
+      const fences = kind === 'FACT' ? 2 : 2 * message.sourceIds.length
+      if (!/^~{3,}$/.test(fence) || message.content.split(fence).length - 1 !== fences) yield `${kind} is not fenced`
+      const indexes = message.sourceIds.map((id) => Number(id.split('_')[1]))
+      const isOrdered = indexes.every(
+        (index, n) => n === 0 || (kind === 'FACT' ? index < indexes[n - 1]! : index > indexes[n - 1]!),
+      )
+      if (!isOrdered && !relevant.includes(message)) yield `${kind} is out of order: ${indexes.join()}`
+    }
   }
-  const reported = new Set(items.flatMap(({ sourceIds }) => sourceIds))
-  for (const { id } of [...material.profiles, ...material.facts]) if (!reported.has(id)) yield `no item names ${id}`
+  const reported = items.flatMap(({ sourceIds }) => sourceIds)
+  for (const { id } of [...material.profiles, ...material.facts]) {
+    if (reported.filter((each) => each === id).length !== 1) yield `${id} is not named by one item`
+  }
   if (!material.hasAllFacts && !items.some(({ kind, included }) => kind === 'FACT' && !included)) {
     yield 'no item reports the facts that were not read'
   }
@@ -310,7 +345,7 @@ function* endingFaults({ recent, answered }: ContextMaterial, { messages }: Cont
     const isExchange = (type: string) => type === 'toolCall' || type === 'toolResult'
     const isEnd = turns
       .slice(at + 1)
-      .every(({ kind, parts }) => kind === 'RECALLED' || parts.some(({ type }) => isExchange(type)))
+      .every(({ kind, parts }) => kind === 'RECALLED' || kind === 'FACT' || parts.some(({ type }) => isExchange(type)))
     if (at < 0 || !isEnd) yield `the context does not end with the turn to answer, ${answered.id}`
     return
   }
