@@ -84,7 +84,6 @@ describe.each(backends)('a claim by a stranger on $name', (backend) => {
         conversationId,
         tokenBudget: 4_000,
         includeFacts: true,
-        includeProfile: true,
       })
       const facts = context.messages.find(({ kind }) => kind === 'FACT')!.content.split('\n')
       expect(facts).toContainEqual(expect.stringMatching(/^- Ada lives in Oslo \(/))
