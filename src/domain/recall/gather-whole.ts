@@ -8,7 +8,7 @@ import { createYield } from '../../yield.ts'
 import type { View, Viewer } from '../view.ts'
 import { inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import { addOwnScores, frequenciesOf, statisticsOf, withNeighbours } from './candidate.ts'
-import { termsToSearch, type QueryTerms } from './query-terms.ts'
+import { hashesOf, termsToSearch, type QueryTerms } from './query-terms.ts'
 import { best, withoutQueryTurn, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
 import { matchesOfTerms, type Sequence, type TermMatches } from './sequence.ts'
 import {
@@ -20,7 +20,7 @@ import {
   type VisibleTurns,
 } from './turn-index.ts'
 import { productsByRow } from './vector-blocks.ts'
-import { postingsRange } from './postings.ts'
+import { postingsOf } from './postings.ts'
 
 /** Returns the indexes of the conversations that the viewer sees, with the view of each. */
 async function readIndexes(
@@ -123,20 +123,20 @@ function searchIndex(
 }
 
 function findTerms({ postings }: TurnIndex, { places }: VisibleTurns, terms: QueryTerms): TermMatches {
-  const ranges = [...terms.keys()].map((hash) => postingsRange(postings, hash))
-  const capacity = ranges.reduce((sum, [from, to]) => sum + to - from, 0)
+  const byTerm = hashesOf(terms).map((hashes) => postingsOf(postings, hashes))
+  const capacity = byTerm.reduce((sum, { versions }) => sum + versions.length, 0)
   const found = {
     starts: new Int32Array(terms.size + 1),
     places: new Int32Array(capacity),
     counts: new Int32Array(capacity),
   }
   let next = 0
-  for (const [term, [from, to]] of ranges.entries()) {
-    for (let posting = from; posting < to; posting++) {
-      const place = places[postings.versions[posting]!]!
+  for (const [term, { versions, counts }] of byTerm.entries()) {
+    for (let posting = 0; posting < versions.length; posting++) {
+      const place = places[versions[posting]!]!
       if (place < 0) continue
       found.places[next] = place
-      found.counts[next++] = postings.counts[posting]!
+      found.counts[next++] = counts[posting]!
     }
     found.starts[term + 1] = next
   }

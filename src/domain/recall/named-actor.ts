@@ -1,7 +1,8 @@
 // Computes the names by which a query may refer to a participant. Pure.
 
 import type { NamedParticipant } from '../../store/sql/recall/read-turn-index.ts'
-import { STOP_WORDS, words } from '../../text/words.ts'
+import { STOP_WORDS } from '../../text/stop-words.ts'
+import { words } from '../../text/words.ts'
 
 /** A current or former participant, with the names by which a query may refer to it, in lower case. */
 export type NamedActor = { conversationId: string; actor: string; names: readonly string[] }
@@ -10,7 +11,7 @@ export type NamedActor = { conversationId: string; actor: string; names: readonl
 export function namesOf(name: string): string[] {
   const all = words(name)
   const first = all[0]
-  return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.has(each))
+  return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.en.has(each))
 }
 
 export const toNamed = ({ conversationId, actor, displayName }: NamedParticipant): NamedActor => ({

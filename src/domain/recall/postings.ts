@@ -83,7 +83,7 @@ export function mergedPostings(
 }
 
 /** Returns the range of the term's postings, `to` exclusive. The range is empty if no version contains the term. */
-export function postingsRange({ terms, starts }: Postings, term: number): [from: number, to: number] {
+function postingsRange({ terms, starts }: Postings, term: number): [from: number, to: number] {
   let [low, high] = [0, terms.length]
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -91,4 +91,32 @@ export function postingsRange({ terms, starts }: Postings, term: number): [from:
     else high = middle
   }
   return terms[low] === term && low < terms.length ? [starts[low]!, starts[low + 1]!] : [0, 0]
+}
+
+/** The versions that contain a term, ascending, and the number of its occurrences in each. */
+export type TermPostings = Pick<Postings, 'versions' | 'counts'>
+
+/** Returns the postings of a term with these alternatives (query-terms.ts): one per version that has any of them. */
+export function postingsOf(postings: Postings, hashes: readonly number[]): TermPostings {
+  const ranges = hashes.map((hash) => postingsRange(postings, hash)).filter(([from, to]) => from < to)
+  const [first = [0, 0] as const, ...others] = ranges
+  const slice = ([from, to]: readonly [number, number]) => ({
+    versions: postings.versions.subarray(from, to),
+    counts: postings.counts.subarray(from, to),
+  })
+  return others.reduce((merged, range) => mergedTerm(merged, slice(range)), slice(first))
+}
+
+function mergedTerm(a: TermPostings, b: TermPostings): TermPostings {
+  const versions = new Int32Array(a.versions.length + b.versions.length)
+  const counts = new Uint16Array(versions.length)
+  let [size, i, j] = [0, 0, 0]
+  while (i < a.versions.length || j < b.versions.length) {
+    const left = i < a.versions.length ? a.versions[i]! : Infinity
+    const right = j < b.versions.length ? b.versions[j]! : Infinity
+    versions[size] = Math.min(left, right)
+    const count = (left <= right ? a.counts[i++]! : 0) + (right <= left ? b.counts[j++]! : 0)
+    counts[size++] = Math.min(count, 65_535)
+  }
+  return { versions: versions.subarray(0, size), counts: counts.subarray(0, size) }
 }

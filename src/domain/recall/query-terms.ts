@@ -1,18 +1,38 @@
 // Extracts the terms of a query, and selects the terms by which a large scope is searched.
 
 import { hashTerm } from '../../text/term-hash.ts'
-import { terms } from '../../text/words.ts'
+import { queryTerms } from '../../text/words.ts'
 
 /** Maximum number of distinct terms of a query. Further terms are ignored. */
 const MAX_TERMS = 32
 
-/** Index of each query term, by the term's hash (term-hash.ts). */
-export type QueryTerms = ReadonlyMap<number, number>
+/**
+ * The terms of a query. A term has one or more alternatives, which count as occurrences of the same term: the index
+ * terms that a word has in texts of different languages. Iterates the hashes of all alternatives, with the index of
+ * their term. A Map from hashes to indexes is valid if it has one hash for each term.
+ */
+export type QueryTerms = Iterable<readonly [hash: number, index: number]> & {
+  /** Number of terms. */
+  readonly size: number
+  /** Returns the index of the term that has this hash (term-hash.ts); undefined if there is none. */
+  get(hash: number): number | undefined
+}
 
-/** Returns the query's first MAX_TERMS distinct terms. */
+/** Returns the query's first MAX_TERMS distinct terms. A hash that two terms share belongs to the first. */
 export function toTerms(query: string): QueryTerms {
-  const distinct = [...new Set(terms(query))].slice(0, MAX_TERMS)
-  return new Map(distinct.map((term, index) => [hashTerm(term), index]))
+  const terms = queryTerms(query).slice(0, MAX_TERMS)
+  const indexes = new Map<number, number>()
+  for (const [index, alternatives] of terms.entries()) {
+    for (const hash of alternatives.map(hashTerm)) if (!indexes.has(hash)) indexes.set(hash, index)
+  }
+  return { size: terms.length, get: (hash) => indexes.get(hash), [Symbol.iterator]: () => indexes[Symbol.iterator]() }
+}
+
+/** Returns the hashes of each term, by the term's index. */
+export function hashesOf(terms: QueryTerms): number[][] {
+  const hashes = Array.from({ length: terms.size }, (): number[] => [])
+  for (const [hash, index] of terms) hashes[index]!.push(hash)
+  return hashes
 }
 
 /** A term is common if it occurs in more than this share of the turns of a large scope. */

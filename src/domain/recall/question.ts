@@ -1,7 +1,11 @@
 // Detects hints in a query: names, periods, and whether it asks for a time, an amount or a name. Each hint is a weak
-// signal for ranking. The rules are for English. In other languages, they detect only names, ISO dates and years.
+// signal for ranking. question-words.ts and text/calendar.ts list the words of each language.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
+import type { LatinLanguage } from '../../text/language.ts'
+import { stem } from '../../text/stems.ts'
+import { readText } from '../../text/words.ts'
+import { OTHER_QUESTION_WORDS, QUESTION_WORDS } from './question-words.ts'
 
 /** The hints found in a query. */
 export type Question = {
@@ -27,32 +31,75 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** Milliseconds after the end of a period in which a turn may still report on it, for example by "last week". */
 const REPORTED_WITHIN_MS = 7 * DAY_MS
 
-const ASKS_TIME = /\bwhen\b|\bhow (?:long|recently)\b|\b(?:what|which) (?:year|month|date|day|time|season|week)\b/i
-const ASKS_AMOUNT = /\bhow (?:many|much|often)\b/i
-const ASKS_NAME = /\b(?:whom?|whose|where|which|names?|named|called|what (?:city|country|state|place))\b/i
-
 const YEAR = '(?:19|20)\\d\\d'
+/** Begin and end a word of any script, for which \\b does not work. */
+const [BEGIN, END] = ['(?<![\\p{L}\\p{N}])', '(?![\\p{L}\\p{N}])']
+const LINK = `(?:of|de|di|del|van|d['’])`
 const DATE = new RegExp(
-  `(?:\\b(\\d{1,2})(?:st|nd|rd|th)?\\s+(?:of\\s+)?)?\\b(${MONTHS.join('|')})\\b`
-    + `(?:\\s+(\\d{1,2})(?:st|nd|rd|th)?\\b(?!\\d))?(?:,?\\s*(?:of\\s+)?(${YEAR})\\b)?`,
-  'gi',
+  `(?:${BEGIN}(\\d{1,2})(?:st|nd|rd|th|er|[.º°])?\\s*(?:${LINK}\\s*)?)?${BEGIN}(${[...MONTHS.keys()].join('|')})${END}`
+    + `(?:\\s+(\\d{1,2})(?:st|nd|rd|th)?${END})?(?:,?\\s*(?:${LINK}\\s*)?(${YEAR})${END})?`,
+  'giu',
 )
-const ISO_DATE = new RegExp(`\\b(${YEAR})-(\\d\\d)(?:-(\\d\\d))?\\b`, 'g')
-const SEASON = new RegExp(`\\b(${Object.keys(SEASONS).join('|')})\\b(?:\\s+of)?\\s+(${YEAR})\\b`, 'gi')
-const BARE_YEAR = new RegExp(`\\b(${YEAR})\\b`, 'g')
+const ISO_DATE = new RegExp(`${BEGIN}(${YEAR})-(\\d\\d)(?:-(\\d\\d))?${END}`, 'gu')
+/** Day, month and year with dots, as in German and Russian. With slashes, their order differs between countries. */
+const DOTTED_DATE = new RegExp(`${BEGIN}(\\d{1,2})\\.\\s?(\\d{1,2})\\.\\s?(${YEAR})${END}`, 'gu')
+/** A date in Chinese, Japanese or Korean: "2023年5月3日", "5月", "5월 3일". */
+const EAST_ASIAN_DATE = new RegExp(
+  `(?:(${YEAR})[年년]\\s?)?(?<!\\d)(\\d{1,2})[月월](?:\\s?(\\d{1,2})[日号號일])?`,
+  'gu',
+)
+const SEASON = new RegExp(`${BEGIN}(${[...SEASONS.keys()].join('|')})${END}(?:\\s+${LINK})?\\s+(${YEAR})${END}`, 'giu')
+const BARE_YEAR = new RegExp(`${BEGIN}(${YEAR})(?:${END}|(?=[年년]))`, 'gu')
+/** Names of months that are also other words. Without a day or a year, they count only after a preposition. */
+const AMBIGUOUS = new Set(['mars', 'mayo', 'mei', 'mai', 'март', 'мая'])
+const BEFORE_MONTH = /(?:^|[^\p{L}])(?:en|im|in|em|de|fin|début|seit|sinds|в)\s+$/iu
 
 /**
  * Detects the hints in a query.
  * @param names full and first names of participants, or of the subjects of facts, in lower case
  */
 export function readQuestion(query: string, names: Iterable<string>): Question {
-  const lower = ` ${query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `
+  const { plain, language } = readText(query)
+  const patterns = QUESTION_WORDS[language ?? 'en']
+  const asks = (kind: 'time' | 'amount' | 'name') =>
+    patterns[kind].test(query) || OTHER_QUESTION_WORDS[kind].test(query)
+  const isNamed = nameFinder(query, plain)
   return {
-    names: new Set([...names].filter((name) => lower.includes(` ${name} `))),
-    asksTime: ASKS_TIME.test(query),
-    asksAmount: ASKS_AMOUNT.test(query),
-    asksName: ASKS_NAME.test(query),
-    periods: periods(query),
+    names: new Set([...names].filter(isNamed)),
+    asksTime: asks('time'),
+    asksAmount: asks('amount'),
+    asksName: asks('name'),
+    periods: periods(query, language),
+  }
+}
+
+const UNSPACED_NAME = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{2,}$/u
+const HANGUL_NAME = /^\p{Script=Hangul}{2,}$/u
+const CYRILLIC_NAME = /^\p{Script=Cyrillic}{3,}$/u
+
+/**
+ * Returns a function that decides whether the query contains a name. Ignores accents. A Korean name may be followed by
+ * a particle, a Russian one may be inflected, and names in scripts without spaces may be anywhere.
+ * @param plain the query's words
+ */
+function nameFinder(query: string, plain: readonly string[]): (name: string) => boolean {
+  const normalized = (text: string) =>
+    text
+      .toLowerCase()
+      .normalize('NFD')
+      .replace(/\p{M}+/gu, '')
+      .normalize('NFC')
+      .replace(/[^\p{L}\p{N}]+/gu, ' ')
+  const lower = ` ${normalized(query)} `
+  let stems: Set<string> | null = null
+  return (name) => {
+    const searched = normalized(name).trim()
+    if (lower.includes(` ${searched} `)) return true
+    if (UNSPACED_NAME.test(searched)) return lower.includes(searched)
+    if (HANGUL_NAME.test(searched)) return lower.includes(` ${searched}`)
+    if (!CYRILLIC_NAME.test(name)) return false
+    stems ??= new Set(plain.map((word) => stem(word, 'ru')))
+    return stems.has(stem(name, 'ru'))
   }
 }
 
@@ -60,26 +107,32 @@ export function readQuestion(query: string, names: Iterable<string>): Question {
  * Returns the dates, months, seasons and years that a text contains. Ignores "may" in lower case without a day or a
  * year, and seasons without a year.
  */
-export function periods(text: string): Period[] {
+export function periods(text: string, language: LatinLanguage | null = readText(text).language): Period[] {
   const found: Period[] = []
+  const add = (year: string | undefined, month: number, day: string | undefined) => {
+    if (month >= 0 && month < 12) found.push({ year: year ? +year : null, month, months: 1, day: day ? +day : null })
+    return ' '
+  }
   const rest = text
-    .replace(ISO_DATE, (_, year: string, month: string, day?: string) => {
-      found.push({ year: +year, month: +month - 1, months: 1, day: day ? +day : null })
-      return ' '
-    })
-    .replace(DATE, (whole, before: string | undefined, month: string, after?: string, year?: string) => {
+    .normalize('NFC')
+    .replace(ISO_DATE, (_, year: string, month: string, day?: string) => add(year, +month - 1, day))
+    .replace(DOTTED_DATE, (_, day: string, month: string, year: string) => add(year, +month - 1, day))
+    .replace(EAST_ASIAN_DATE, (_, year: string | undefined, month: string, day?: string) => add(year, +month - 1, day))
+    .replace(DATE, (whole: string, ...groups: (string | number | undefined)[]) => {
+      const [before, month, after, year, at, all] = groups as [string?, string?, string?, string?, number?, string?]
       const day = before ?? after
-      if (month === 'may' && !day && !year) return whole
-      found.push({
-        year: year ? +year : null,
-        month: MONTHS.indexOf(month.toLowerCase()),
-        months: 1,
-        day: day ? +day : null,
-      })
-      return ' '
+      const name = month!.toLowerCase()
+      const known = MONTHS.get(name)!
+      if (!day && !year) {
+        if (month === 'may') return whole
+        // Ignore names such as "Rio de Janeiro" in other languages.
+        if (!known.languages.some((each) => each === 'ru' || each === (language ?? 'en'))) return whole
+        if (AMBIGUOUS.has(name) && !BEFORE_MONTH.test(all!.slice(0, at))) return whole
+      }
+      return add(year, known.month, day)
     })
     .replace(SEASON, (_, season: string, year: string) => {
-      found.push({ year: +year, month: SEASONS[season.toLowerCase()]!, months: 3, day: null })
+      found.push({ year: +year, month: SEASONS.get(season.toLowerCase())!, months: 3, day: null })
       return ' '
     })
   // Use years without a month only if the text contains no other period.

@@ -68,8 +68,9 @@ export async function recallSummaries(
   const matching = counted.filter(({ counts }) => counts.size > 0)
   const statistics = {
     texts: searched.length,
-    documentFrequencies: [...terms.values()].map(
-      (number) => matching.filter(({ counts }) => counts.has(number)).length,
+    documentFrequencies: Array.from(
+      { length: terms.size },
+      (_, number) => matching.filter(({ counts }) => counts.has(number)).length,
     ),
     averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
   }

@@ -1,7 +1,7 @@
 // Searches a large scope (gather.ts) by words in the database, through the index of terms.
 
 import { countTurns } from '../../store/sql/turn/count-turns.ts'
-import { findTerms } from '../../store/sql/recall/find-terms.ts'
+import { findTerms, type Posting } from '../../store/sql/recall/find-terms.ts'
 import { readIndex, type IndexedRange, type TurnRange } from '../../store/sql/recall/read-index.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
@@ -11,7 +11,7 @@ import { seesAllPublic, type Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH } from './bm25.ts'
 import { SESSION_REACH } from './candidate.ts'
 import { toNamed } from './named-actor.ts'
-import { MAX_POSTINGS, termsToSearch, type QueryTerms } from './query-terms.ts'
+import { hashesOf, MAX_POSTINGS, termsToSearch, type QueryTerms } from './query-terms.ts'
 import { best, isOther, withoutQueryTurn, type GatherDeps, type SearchRequest, type WordSearch } from './search.ts'
 import { matchesOf, turnAtPlace, type Sequence } from './sequence.ts'
 
@@ -35,6 +35,32 @@ async function countVisible(
   return [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, counters)
 }
 
+/**
+ * Returns the turns that contain each term: one posting for each turn that contains any of the term's alternatives.
+ * @param found the postings of each hash, in the order of `terms`
+ */
+async function byTerm(terms: QueryTerms, found: readonly Posting[][]): Promise<Posting[][]> {
+  const lists = Array.from({ length: terms.size }, (): Posting[][] => [])
+  for (const [place, [, index]] of [...terms].entries()) if (found[place]?.length) lists[index]!.push(found[place])
+  const yieldIfDue = createYield()
+  const postings: Posting[][] = []
+  for (const alternatives of lists) {
+    if (alternatives.length < 2) {
+      postings.push(alternatives[0] ?? [])
+      continue
+    }
+    const merged = new Map<string, Posting>()
+    for (const [at, posting] of alternatives.flat().entries()) {
+      const key = versionKey(posting)
+      const other = merged.get(key)
+      merged.set(key, other ? { ...posting, count: other.count + posting.count } : posting)
+      if (at % YIELD_AFTER === 0) await yieldIfDue()
+    }
+    postings.push([...merged.values()])
+  }
+  return postings
+}
+
 /** Finds the turns that contain the terms of the request, and scores them. */
 export async function searchInDatabase(
   deps: GatherDeps,
@@ -42,15 +68,16 @@ export async function searchInDatabase(
   conversations: readonly ScopeConversation[],
   { terms, filter, limit, queryTurn }: SearchRequest,
 ): Promise<WordSearch> {
-  const hashes = [...terms.keys()]
+  const hashes = [...terms].map(([hash]) => hash)
   const ids = conversations.map(({ id }) => id)
-  const [read, counted] =
+  const [found, counted] =
     terms.size === 0
       ? [[], 0]
       : await Promise.all([
           findTerms(deps.pool, viewer, ids, hashes, MAX_POSTINGS, filter),
           countVisible(deps, viewer, conversations),
         ])
+  const read = await byTerm(terms, found)
   const postings = queryTurn ? read.map((each) => each.filter((turn) => isOther(queryTurn, turn))) : read
   const hasQueryTurn = postings.some((each, i) => each.length < read[i]!.length)
   const texts = counted - (hasQueryTurn ? 1 : 0)
@@ -75,11 +102,12 @@ export async function searchInDatabase(
   const scores = matches.map(({ eligible, counts, length }) =>
     eligible ? bm25(idf, counts, length, averageLength) : 0,
   )
-  const numbers = new Map(searched.map((index, number) => [hashes[index]!, number]))
+  const alternatives = hashesOf(terms)
+  const numbers = new Map(searched.flatMap((index, number) => alternatives[index]!.map((hash) => [hash, number])))
   return {
     statistics,
     found: best(scores, limit).map((index) => matches[index]!),
-    around: (turns) => readAround(deps, viewer, turns, { filter, queryTurn }, numbers),
+    around: (turns) => readAround(deps, viewer, turns, { filter, queryTurn }, { numbers, count: searched.length }),
   }
 }
 
@@ -95,21 +123,24 @@ function toSequence({ turns: entries, counts, eligible }: IndexedRange, terms: n
   }
 }
 
-/** Implements `around` of WordSearch. Nearby turns share a sequence. A turn may be in several overlapping sequences. */
+/**
+ * Implements `around` of WordSearch. Nearby turns share a sequence. A turn may be in several overlapping sequences.
+ * @param searched the number of each searched term, by its hashes, and how many terms there are
+ */
 async function readAround(
   { pool }: GatherDeps,
   viewer: Viewer,
   turns: readonly TurnVersionId[],
   { filter, queryTurn }: Pick<SearchRequest, 'filter' | 'queryTurn'>,
-  terms: QueryTerms,
+  { numbers, count }: { numbers: ReadonlyMap<number, number>; count: number },
 ): ReturnType<WordSearch['around']> {
   const keys = new Set(turns.map(versionKey))
   const ranges = rangesOf(turns)
   const [read, participants] = await Promise.all([
-    readIndex(pool, viewer, ranges, filter, terms),
+    readIndex(pool, viewer, ranges, filter, numbers),
     readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
-  const sequences = read.map((each) => withoutQueryTurn(queryTurn, toSequence(each, terms.size)))
+  const sequences = read.map((each) => withoutQueryTurn(queryTurn, toSequence(each, count)))
   // Report a turn only in the sequence of its own range, because only this one contains all turns around it.
   const found = sequences.map((sequence, i) => {
     const { from, to } = ranges[i]!

@@ -6,10 +6,10 @@ import { createYield } from '../../yield.ts'
 import type { View } from '../view.ts'
 import { inverseDocumentFrequencies, normOf, REACH, termScore, type Statistics } from './bm25.ts'
 import { SESSION_REACH } from './candidate.ts'
-import { termsToSearch } from './query-terms.ts'
+import { hashesOf, termsToSearch } from './query-terms.ts'
 import { best, withoutQueryTurn, type SearchRequest, type TurnPlace, type WordSearch } from './search.ts'
 import { MatchCollector, type Sequence } from './sequence.ts'
-import { postingsRange } from './postings.ts'
+import { postingsOf, type TermPostings } from './postings.ts'
 import { versionAt, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
 
 /** Number of sequences after which `around` checks whether to yield to the event loop. */
@@ -39,15 +39,18 @@ const isOfQueryTurn = ({ conversationId, versions }: TurnIndex, version: number,
   && versions.positions[version] === queryTurn.position
   && conversationId === queryTurn.conversationId
 
+/** The postings of a term in each part. */
+type PartPostings = readonly TermPostings[]
+
 /** Returns the number of visible turns that contain each term, and whether the query's turn contains any of them. */
-function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn: TurnPlace | null) {
+function countTurns(parts: readonly Part[], terms: readonly PartPostings[], queryTurn: TurnPlace | null) {
   let hasQueryTurn = false
-  const frequencies = hashes.map((hash) => {
+  const frequencies = terms.map((postings) => {
     let frequency = 0
-    for (const { index, visible } of parts) {
-      const [from, to] = postingsRange(index.postings, hash)
-      for (let posting = from; posting < to; posting++) {
-        const version = index.postings.versions[posting]!
+    for (const [part, { index, visible }] of parts.entries()) {
+      const { versions } = postings[part]!
+      for (let posting = 0; posting < versions.length; posting++) {
+        const version = versions[posting]!
         if (visible.places[version]! < 0) continue
         if (isOfQueryTurn(index, version, queryTurn)) hasQueryTurn = true
         else frequency += 1
@@ -59,19 +62,24 @@ function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn
 }
 
 /** Collects the turns that contain the terms. @param capacity maximum number of such turns */
-function collect(parts: readonly Part[], hashes: readonly number[], capacity: number, queryTurn: TurnPlace | null) {
+function collect(
+  parts: readonly Part[],
+  terms: readonly PartPostings[],
+  capacity: number,
+  queryTurn: TurnPlace | null,
+) {
   const last = parts.at(-1)
   const matches: Matches = {
     numbers: new Int32Array(last ? last.offset + last.index.rows.length : 0),
     parts: [],
     versions: [],
-    counts: new Uint16Array(capacity * hashes.length),
+    counts: new Uint16Array(capacity * terms.length),
   }
-  for (const [term, hash] of hashes.entries()) {
+  for (const [term, postings] of terms.entries()) {
     for (const [part, { index, visible, offset }] of parts.entries()) {
-      const [from, to] = postingsRange(index.postings, hash)
-      for (let posting = from; posting < to; posting++) {
-        const version = index.postings.versions[posting]!
+      const { versions, counts } = postings[part]!
+      for (let posting = 0; posting < versions.length; posting++) {
+        const version = versions[posting]!
         if (visible.places[version]! < 0 || isOfQueryTurn(index, version, queryTurn)) continue
         let number = matches.numbers[offset + version]!
         if (number === 0) {
@@ -79,7 +87,7 @@ function collect(parts: readonly Part[], hashes: readonly number[], capacity: nu
           matches.parts.push(part)
           matches.numbers[offset + version] = number
         }
-        matches.counts[(number - 1) * hashes.length + term] = index.postings.counts[posting]!
+        matches.counts[(number - 1) * terms.length + term] = counts[posting]!
       }
     }
   }
@@ -168,14 +176,14 @@ export function searchInMemory(
     offset += index.rows.length
     texts += visible.versions.length
   }
-  const hashes = [...terms.keys()]
-  const { frequencies, hasQueryTurn } = countTurns(parts, hashes, queryTurn)
+  const postings = hashesOf(terms).map((hashes) => parts.map(({ index }) => postingsOf(index.postings, hashes)))
+  const { frequencies, hasQueryTurn } = countTurns(parts, postings, queryTurn)
   if (hasQueryTurn) texts -= 1
   const searched = termsToSearch(frequencies, texts)
   const documentFrequencies = searched.map((index) => frequencies[index]!)
   const matches = collect(
     parts,
-    searched.map((index) => hashes[index]!),
+    searched.map((index) => postings[index]!),
     documentFrequencies.reduce((sum, frequency) => sum + frequency, 0),
     queryTurn,
   )

@@ -5,14 +5,14 @@
 import { readFile } from 'node:fs/promises'
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
-import { STOP_WORDS, words } from '../../text/words.ts'
+import { contentWords } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
 
 /**
  * Name of the embedder with its version. Increase the version with any change that affects vectors: the file,
  * tokenizer, stop words, weights or READ_UNITS.
  */
-const NAME = 'static-1'
+const NAME = 'static-2'
 const FILE = new URL('./word-vectors.bin', import.meta.url)
 
 /**
@@ -70,7 +70,7 @@ export async function createStaticEmbedder(): Promise<Embedder> {
         await yieldIfDue()
         signal?.throwIfAborted()
         if (!vectors) throw closedProvider('embedder', NAME)
-        embedded.push(embedWords(vectors, words(text.slice(0, READ_UNITS))))
+        embedded.push(embedWords(vectors, contentWords(text.slice(0, READ_UNITS))))
       }
       return embedded
     },
@@ -121,7 +121,7 @@ function embedWords({ dimension, index, rows, weights, common }: WordVectors, li
   const sum = new Float32Array(dimension)
   for (const word of list) {
     const row = index.get(word)
-    if (row === undefined || STOP_WORDS.has(word)) continue
+    if (row === undefined) continue
     const weight = weights[row]!
     for (let d = 0, at = row * dimension; d < dimension; d++, at++) sum[d]! += weight * rows[at]!
   }

@@ -14,8 +14,8 @@ describe.each(backends)('Query.embedding, on $name', (backend) => {
       async () => {
         const { embedding } = await as('ada')('{ embedding { embedder serving done remaining perSecond etaSeconds } }')
         expect(embedding).toEqual({
-          embedder: 'static-1',
-          serving: 'static-1',
+          embedder: 'static-2',
+          serving: 'static-2',
           done: 2,
           remaining: 0,
           perSecond: 0,

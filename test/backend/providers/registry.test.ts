@@ -149,8 +149,8 @@ describe('findEmbedder', () => {
     findEmbedder({ name, dimension }, chosen, log as never)
 
   it('creates the embedder of a stored name', async () => {
-    created = await find('static-1', 100)
-    expect(created).toMatchObject({ name: 'static-1', dimension: 100 })
+    created = await find('static-2', 100)
+    expect(created).toMatchObject({ name: 'static-2', dimension: 100 })
   })
 
   it('creates an OpenAI embedder with the configured URL and key, and returns null without them', async () => {
@@ -170,7 +170,7 @@ describe('findEmbedder', () => {
 
   it.each([
     ['another version', 'static-0', 100],
-    ['another dimension', 'static-1', 99],
+    ['another dimension', 'static-2', 99],
     ['an unknown provider', 'word2vec:m', 100],
     ['no model', 'openai:m', 1536],
   ])('returns null for a name with %s', async (_, name, dimension) => {

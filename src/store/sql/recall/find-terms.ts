@@ -11,7 +11,7 @@ import { filterParameters, filterValues, hasConditions, matches } from './findab
 import { VIEWER, views } from '../visible.ts'
 
 /** A committed turn, in its newest visible version, that contains a term. */
-type Posting = {
+export type Posting = {
   conversationId: string
   position: number
   seq: number

@@ -19,7 +19,7 @@ describe('the index entry of a turn', () => {
   it('contains the hashed stems of the actor and the text, in order, with repetitions', () => {
     expect(indexEntry('Ada', 'The tulips! I planted tulips.')).toEqual({
       terms: ['ada', 'tulip', 'plant', 'tulip'].map(hashTerm),
-      cues: 0,
+      cues: Cue.STATES_SELF,
     })
     expect(indexEntry('bob', 'of the').terms).toEqual([hashTerm('bob')])
     expect(indexEntry('the', '')).toEqual({ terms: [], cues: 0 })

@@ -28,6 +28,24 @@ describe('the time periods in a query', () => {
     ['in 2021 and 2022', [2021, 2022].map((year) => ({ year, month: null, months: 12, day: null }))],
     ['what may I do, and did prices fall this summer', []],
     ['room 2001a, page 12', []],
+    ['am 3. Mai 2023', [month(2023, 4, { day: 3 })]],
+    ['Was war im März?', [month(null, 2)]],
+    ['am 03.05.2023', [month(2023, 4, { day: 3 })]],
+    ['le 3 mai', [month(null, 4, { day: 3 })]],
+    ['le 1er août 2023', [month(2023, 7, { day: 1 })]],
+    ['que faisait-il en mars ?', [month(null, 2)]],
+    ['el 3 de mayo de 2023', [month(2023, 4, { day: 3 })]],
+    ['em março de 2023', [month(2023, 2)]],
+    ['il 3 maggio', [month(null, 4, { day: 3 })]],
+    ['op 3 mei', [month(null, 4, { day: 3 })]],
+    ['3 мая 2023', [month(2023, 4, { day: 3 })]],
+    ['в декабре', [month(null, 11)]],
+    ['2023年5月3日', [month(2023, 4, { day: 3 })]],
+    ['5月に何をした', [month(null, 4)]],
+    ['2023년 5월 3일', [month(2023, 4, { day: 3 })]],
+    ['im Sommer 2022', [month(2022, 5, { months: 3 })]],
+    ['What did they do in Rio de Janeiro?', []],
+    ['a rover on Mars', []],
     ['', []],
   ])('are found in %j', (text, expected) => {
     expect(periods(text)).toEqual(expected)
@@ -64,10 +82,20 @@ describe('the names in a query', () => {
     ['Was it Zoë?', ['zoë']],
     ['Annual bobbing', []],
     ['Mary or Jane', []],
+    ['Was it Zoe?', ['zoë']],
     ['', []],
   ])('are found in %j', (query, expected) => {
     expect([...readQuestion(query, names).names]).toEqual(expected)
   })
+})
+
+it.each([
+  ['健太のアレルギーは何？', '健太'],
+  ['민수는 무슨 알레르기야?', '민수'],
+  ['Что купил Олег?', 'олег'],
+  ['Где собака Веры?', 'вера'],
+])('the names in %j include %s', (query, name) => {
+  expect([...readQuestion(query, [name, '花子', '지영', 'иван']).names]).toEqual([name])
 })
 
 describe('the kind of answer that a query asks for', () => {
@@ -82,6 +110,23 @@ describe('the kind of answer that a query asks for', () => {
     ['What is the dog called?', name],
     ['Where and when was that?', { ...time, ...name }],
     ['the blue car, whenever', none],
+    ['Wann kommt der Zug an?', time],
+    ['Wie viele Katzen hat sie?', amount],
+    ['Wo wohnt ihr?', name],
+    ['Quand est-ce que tu pars ?', time],
+    ['Combien de chats avez-vous ?', amount],
+    ['¿Cuándo llega tu madre?', time],
+    ['¿Dónde está el perro?', name],
+    ['Quando chega o comboio para o Porto?', time],
+    ['Quanti gatti hai?', amount],
+    ['Wanneer kom je naar huis?', time],
+    ['Wie heeft dat gedaan?', name],
+    ['Когда ты приедешь?', time],
+    ['Сколько у неё кошек?', amount],
+    ['什么时候去？', time],
+    ['猫はどこですか', name],
+    ['언제 가요?', time],
+    ['ไปเมื่อไหร่', time],
     ['', none],
   ])('is found in %j', (query, asks) => {
     const { asksTime, asksAmount, asksName } = readQuestion(query, [])
