@@ -13,7 +13,7 @@ import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import { markRestored, readFactRows, readMerge } from '../../store/sql/fact/restore-facts.ts'
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
-import { authorize, isWithinReach, requireChange, requirePermits, trusted } from '../authorize.ts'
+import { authorize, isWithinReach, requireChange, requirePermits, requireWriter, trusted } from '../authorize.ts'
 import { kindOf } from '../id.ts'
 import { parse, text } from '../input.ts'
 import { redactInput } from '../redaction.ts'
@@ -41,6 +41,20 @@ async function findFact({ db }: FactDeps, viewer: Viewer, factId: string): Promi
   const [fact] = await readFacts(db.of(viewer.tenant), viewer, [factId])
   if (!fact || !isWithinReach(viewer, fact.conversationId)) throw new NotFound('fact', factId)
   return fact
+}
+
+/** @throws NotFound for the fact, NotAllowed */
+async function requirePermitsFor({ db }: FactDeps, viewer: Viewer, fact: FactRow): Promise<void> {
+  const { conversationId } = fact
+  if (conversationId !== null) {
+    // A viewer who sees the fact through another source must not learn the id of the conversation.
+    await requireWriter(db.of(viewer.tenant), viewer, conversationId).catch((error) => {
+      throw error instanceof NotFound ? new NotFound('fact', fact.id) : error
+    })
+  }
+  if (fact.userId === viewer.actor) return
+  const condition = conversationId === null ? 'factsOfTenant' : 'factsAboutOthers'
+  await requirePermits(db.of(viewer.tenant), viewer, 'undoReconciliation', conversationId, [condition])
 }
 
 /**
@@ -122,11 +136,7 @@ export async function undoReconciliation(
   if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {
     const fact = await findFact(deps, viewer, factId)
-    if (fact.userId !== viewer.actor) {
-      const { conversationId } = fact
-      const condition = conversationId === null ? 'factsOfTenant' : 'factsAboutOthers'
-      await requirePermits(deps.db.of(viewer.tenant), viewer, 'undoReconciliation', conversationId, [condition])
-    }
+    await requirePermitsFor(deps, viewer, fact)
     if (fact.supersededAt === null) return { fact: toFact(fact), otherFacts: [] }
     if (!wasReconciled(fact)) throw InvalidInput.at('factId', 'was not superseded by a reconciliation')
     const restored = await restore(deps, viewer, fact, reason ?? null)
