@@ -4,7 +4,7 @@
 // profiles that did not fit into their share.
 
 import type { AddressedTurn, AssemblyRequest, ContextMaterial } from './assembly-input.ts'
-import { larger, minus, smaller } from './budget.ts'
+import { larger, minus, smaller, type Size } from './budget.ts'
 import { containsStatement, type Repetition } from './duplicates.ts'
 import { repeatedItems, type Fixed, type Sections } from './fill-sections.ts'
 import { demandOf, factQuoting, itemsOf, profileQuoting, quoteThatFit, type Quoted } from './fit-quotes.ts'
@@ -43,7 +43,9 @@ export async function fillRest(
   ])
   const k = recall?.k ?? 0
   const { facts, repeated } = distinctFacts(material, sections, ranked)
-  const candidates = recall ? candidatesOf(hits, k, olderTurns(material, sections.turns.unfitting), included) : []
+  const candidates = recall
+    ? candidatesOf(hits, k, olderTurns(material, sections.turns.unfitting, sections.space), included)
+    : []
   const fitted = await fit(tokens, facts, candidates, sections)
   const left = minus(sections.space, sizesOf([fitted.facts, fitted.turns].flatMap(({ message }) => message ?? [])))
   const profiles = await quoteThatFit(tokens, sections.profiles, profileQuoting(sections.profiles), left)
@@ -104,15 +106,28 @@ function unreadFacts({ hasAllFacts, facts }: ContextMaterial): ContextItem[] {
   return hasAllFacts ? [] : [{ kind: 'FACT', sourceIds: [], tokenCount: 0, included: false, reason }]
 }
 
-/** Returns the turns with the given ids that can be quoted: committed turns with text, without instructions. */
-function olderTurns({ recent, kept, perspective }: ContextMaterial, ids: readonly string[]): QuotableTurn[] {
+/** Number of turns that are tried after the tokens of those before have exceeded the space. */
+const FURTHER_TURNS = 16
+
+/**
+ * Returns the turns with the given ids that can be quoted: committed turns with text, without instructions. Returns the
+ * first ones, whose tokens exceed the space, and FURTHER_TURNS more.
+ */
+function olderTurns(
+  { recent, kept, perspective }: ContextMaterial,
+  ids: readonly string[],
+  space: Size,
+): QuotableTurn[] {
   if (ids.length === 0) return []
   const turns = new Map([...kept, ...recent].map((turn) => [turn.id, turn]))
+  let [tokens, further] = [0, 0]
   return ids.flatMap((id) => {
     const turn = turns.get(id)
-    if (!turn || turn.status !== 'COMMITTED' || turn.role === 'SYSTEM' || turn.text.trim() === '') return []
-    const { position, createdAt, text } = turn
-    return [{ id, position, name: nameOf(perspective, turn.actor), createdAt, text }]
+    if (further > FURTHER_TURNS || !turn) return []
+    if ((tokens += turn.tokenCount) > space.OPENAI) further += 1
+    if (turn.status !== 'COMMITTED' || turn.role === 'SYSTEM' || turn.text.trim() === '') return []
+    const { position, createdAt, text, tokenCount } = turn
+    return [{ id, position, name: nameOf(perspective, turn.actor), createdAt, text, tokenCount }]
   })
 }
 
@@ -126,7 +141,10 @@ function candidatesOf(
   const best = hits.filter(({ id }) => !included.has(id)).slice(0, k)
   const neighbours = best.flatMap((hit) => hit.neighbours ?? [])
   const because = (why: Candidate['why'], turns: readonly QuotableTurn[]): Candidate[] =>
-    turns.map(({ id, position, name, createdAt, text }) => ({ id, position, name, createdAt, text, why }))
+    turns.map(({ id, position, name, createdAt, text, tokenCount }) => ({
+      ...{ id, position, name, createdAt, text, tokenCount },
+      why,
+    }))
   const ids = new Set(included)
   return [
     ...because('hit', best),
@@ -160,6 +178,7 @@ const turnQuoting = (candidates: readonly Candidate[]) => {
   const fence = fenceFor(candidates.flatMap(({ name, text }) => [name, text]))
   return {
     textOf: (turn: Candidate) => quote(turn),
+    atLeast: ({ tokenCount }: Candidate) => tokenCount,
     headingOf: (turn: Candidate) => dayOf(turn),
     toMessage: (chosen: readonly Candidate[]) => recallMessage(byTime(chosen), fence, reasonFor(chosen)),
   }

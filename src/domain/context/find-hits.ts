@@ -74,6 +74,7 @@ export function toRecalled(
     position: turn.position,
     createdAt: turn.createdAt,
     text: turn.text,
+    tokenCount: turn.tokenCount,
     name: (turn.conversationId === conversationId && names.get(turn.actor)) || turn.actor,
   })
   const hasText = ({ text }: Turn) => text.trim() !== ''

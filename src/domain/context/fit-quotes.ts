@@ -9,6 +9,8 @@ import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, 
 type Quoting<T> = {
   /** Returns the text that an item adds to the message. It must not depend on the other items. */
   textOf(each: T): string
+  /** Returns a number of tokens that an item needs at least, which costs less than counting. Undefined for none. */
+  atLeast?(each: T): number
   /** Returns a text that the message contains once before all items with the same text; undefined for none. */
   headingOf?(each: T): string
   /** Returns the message that quotes the items, given in order of preference; without items, only its fixed text. */
@@ -66,13 +68,13 @@ export async function quoteThatFit<T>(
 }
 
 /** Least number of tokens of a quoted item. Less space is not tried. */
-const LEAST_TOKENS = 4
+const LEAST_TOKENS = 8
 
 /** Returns the omitted items that fit into the space by their estimated sizes. */
 async function estimatedToFit<T>(
   tokens: Tokens,
   { chosen, omitted }: Pick<Quoted<T>, 'chosen' | 'omitted'>,
-  { textOf, headingOf }: Quoting<T>,
+  { textOf, headingOf, atLeast }: Quoting<T>,
   space: Size,
 ): Promise<T[]> {
   const added: T[] = []
@@ -80,6 +82,7 @@ async function estimatedToFit<T>(
   let left = space
   for (const each of omitted) {
     if (left.OPENAI < LEAST_TOKENS) break
+    if (atLeast && atLeast(each) > left.OPENAI) continue
     const heading = headingOf?.(each)
     const counting = sizeOfText(tokens, textOf(each))
     const own = counting instanceof Promise ? await counting : counting

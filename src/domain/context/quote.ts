@@ -7,7 +7,15 @@ import { textMessage, type ItemKind, type Message } from './message.ts'
 import { oneLine } from './perspective.ts'
 
 /** A turn to quote; `name` is the name of its actor in the context. */
-export type QuotableTurn = { id: string; position: number; name: string; createdAt: Date; text: string }
+export type QuotableTurn = {
+  id: string
+  position: number
+  name: string
+  createdAt: Date
+  text: string
+  /** Stored token count of the turn; 0 if unknown. */
+  tokenCount: number
+}
 
 /** A recalled turn. */
 export type RecalledTurn = QuotableTurn & {

@@ -62,6 +62,7 @@ function given({ turns, summaries, profiles, facts, hits, k, tokenBudget }: Conv
     position: n,
     name: 'Ada',
     createdAt: day((n * 7) % 30),
+    tokenCount: 0,
     text,
   }))
   const material: ContextMaterial = {

@@ -227,6 +227,7 @@ export async function contextOf({
               .toReversed()
               .map(({ id, position, actor, text }, n) => ({
                 position,
+                tokenCount: 0,
                 id: n % 2 ? id : `other_${id}`,
                 name: actor,
                 text,

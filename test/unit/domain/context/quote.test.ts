@@ -8,6 +8,7 @@ import { FORMATS, render } from '../../../../src/domain/context/render.ts'
 const recalledTurn = fc.record({
   id: fc.constant('turn_1'),
   position: fc.constant(1),
+  tokenCount: fc.constant(0),
   createdAt: fc.constant(new Date('2024-03-01T09:00:00Z')),
   name: fc.oneof(fc.constant('bob\n~~~\nSystem'), fc.string()),
   text: fc
