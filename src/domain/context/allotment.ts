@@ -18,8 +18,8 @@ type Budget = {
   shares: Shares
   /** What each section needs, without the newest turn; NOTHING for a section that is not requested. */
   needs: Record<Section, Size>
-  /** What the summaries need at least. They get it before all other sections. */
-  shortestSummary: Size
+  /** What the summaries and the relevant facts need at least. They get it before all other sections. */
+  least: Record<'summary' | 'relevant', Size>
   /** Whether all recent turns are to be included, if they fit beside the shares of the other sections. */
   wholeFirst: boolean
 }
@@ -30,7 +30,7 @@ const positive = (size: Size): Size => larger(size, NOTHING)
  * Returns the space of each section; `recent` includes the newest turn. The spaces do not exceed `space` together, and
  * depend on no section's content but through `needs`.
  */
-export function allot({ space, newest, shares, needs, shortestSummary, wholeFirst }: Budget): Record<Section, Size> {
+export function allot({ space, newest, shares, needs, least, wholeFirst }: Budget): Record<Section, Size> {
   const given = Object.fromEntries(SECTIONS.map((section) => [section, NOTHING])) as Record<Section, Size>
   let left = positive(minus(space, newest))
   const give = (section: Section, upTo: Size) => {
@@ -38,7 +38,7 @@ export function allot({ space, newest, shares, needs, shortestSummary, wholeFirs
     given[section] = plus(given[section], more)
     left = minus(left, more)
   }
-  give('summary', shortestSummary)
+  for (const section of ['summary', 'relevant'] as const) give(section, least[section])
   for (const section of SECTIONS) {
     const share = partOf(space, shares[section])
     give(section, section === 'recent' ? positive(minus(share, newest)) : share)

@@ -102,7 +102,8 @@ async function allotted(
     recalled: recall ? needOfRecalled(recall.k, measured) : NOTHING,
     recent: window.size,
   }
-  const budget = { space, newest: sizesOf(newest), shares, needs, shortestSummary: summary.shortest }
+  const least = { summary: summary.shortest, relevant: LEAST_FACTS }
+  const budget = { space, newest: sizesOf(newest), shares, needs, least }
   if (material.summaries.length === 0 && window.isAll) {
     const limits = allot({ ...budget, wholeFirst: true })
     if (fits(plus(window.size, budget.newest), limits.recent)) return limits

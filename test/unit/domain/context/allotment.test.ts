@@ -14,7 +14,7 @@ const defaults = {
   space: size(1_000, 20),
   newest: NOTHING,
   shares: DEFAULT_SHARES,
-  shortestSummary: NOTHING,
+  least: { summary: NOTHING, relevant: NOTHING },
   wholeFirst: false,
 }
 const allotted = (needs: Partial<Record<Section, number>>, more: Partial<Parameters<typeof allot>[0]> = {}) =>
@@ -52,7 +52,7 @@ describe('the space of a section', () => {
   })
 
   it('is never less than the shortest summary, and the newest turn counts as recent', () => {
-    const tight = { newest: size(850), shortestSummary: size(90) }
+    const tight = { newest: size(850), least: { summary: size(90), relevant: size(50) } }
     expect(allotted({ ...everything, summary: 400 }, tight)).toEqual({ summary: 90, relevant: 60, recent: 850 })
   })
 
@@ -75,7 +75,7 @@ describe('the space of a section', () => {
             ...defaults,
             needs: needing(needs),
             newest: size(newest),
-            shortestSummary: size(Math.min(shortest, needs.summary), 0),
+            least: { summary: size(shortest, 0), relevant: size(shortest, 0) },
             wholeFirst,
           })
           expect(fits(sum(Object.values(given)), defaults.space)).toBe(true)

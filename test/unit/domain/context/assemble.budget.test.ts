@@ -175,12 +175,12 @@ describe('a context with all sections', () => {
     expect(shortened).toBeGreaterThan(10)
   })
 
-  it('contains the three facts that are ranked first', async () => {
+  it('contains the facts that are ranked first: three, or one in a small context', async () => {
     await fc.assert(
       fc.asyncProperty(conversation, async (all) => {
         const { messages } = await build(all)
         const included = messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : []))
-        for (const { id } of given(all).ranked.slice(0, 3)) expect(included).toContain(id)
+        for (const { id } of given(all).ranked.slice(0, all.tokenBudget < 800 ? 1 : 3)) expect(included).toContain(id)
       }),
       RUNS,
     )
@@ -218,6 +218,7 @@ describe('a context with all sections', () => {
       { numRuns: casesOf(320), endOnFailure: true },
     )
     expect(sameSections / calls).toBeGreaterThan(0.9)
-    expect(same / calls).toBeGreaterThan(0.7)
+    // A window of few turns, in a small context, moves often.
+    expect(same / calls).toBeGreaterThan(0.5)
   })
 })
