@@ -16,10 +16,12 @@ const HAIL =
 
 const PHRASES = [
   // Greetings
+  String.raw`(?:hi|hello|hey|heya|hiya|yo)(?: hi| hello| there)?`,
   String.raw`(?:${ADVERB}?(?:good|great|nice|lovely|wonderful|glad|happy|pleased|it's ${ADVERB}?(?:good|great|nice)|i'm ${ADVERB}?(?:glad|happy)) to (?:see|hear|meet|talk|chat|catch up|be back)(?: (?:from|with|to))?(?: you)?)`,
   String.raw`long time no (?:see|talk|chat)|it's been (?:a while|ages|too long|so long|forever)`,
   String.raw`how(?: are|'re| have|'ve| is|'s| has| did|'d)? (?:you|ya|it|things|everything|everyone|life|your (?:day|week|weekend))(?: all)?(?: been)?(?: (?:doing|going|holding up|go))?(?: with you)?`,
   String.raw`what(?:'s| is| has|'ve you)? (?:been )?(?:up|new|going on|happening|been up to|you been up to)(?: with you)?|anything new|welcome(?: back)?`,
+  String.raw`(?:i'm|i am|we're|we are|im|doing|all) (?:doing )?${ADVERB}?(?:fine|good|great|well|ok|okay|alright)(?: (?:as well|too|here|today))?(?: and (?:you|u|yours|yourself))?`,
   // Thanks
   String.raw`(?:oh |wow,? |aw+,? )?(?:thanks|thank you|thx|cheers|much appreciated|(?:i )?(?:really )?appreciate (?:it|that|you))(?: (?:so|very) much| a (?:lot|bunch|million|ton)| again)?(?: for (?:that|this|asking|sharing|listening))?`,
   String.raw`(?:you're|you are) (?:very |so |most )?welcome|no problem|no worries|my pleasure|don't mention it|anytime`,
@@ -42,6 +44,11 @@ const normalised = (sentence: string, names: readonly string[]) =>
   sentence
     .toLowerCase()
     .replaceAll('’', "'")
+    // The spelling of chats: "hiiii", "its", "im".
+    .replace(/([a-z])\1{2,}/g, '$1')
+    .replace(/\b(it|that|how|what)s\b/g, "$1's")
+    .replace(/\bim\b/g, "i'm")
+    .replace(/\b(you|they)re\b/g, "$1're")
     .replace(/\p{L}[\p{L}'-]*/gu, (word) =>
       names.some((name) => name === word || (word.length >= NICKNAME_LETTERS && name.startsWith(word)))
         ? NAME_MARK

@@ -1,11 +1,24 @@
-// The default summarizer. It drops small talk, and selects the sentences nearest to the centroid of the remaining ones.
-// It ranks a sentence lower if it is short, a question, or similar to a selected one. It returns the selected sentences
-// in their original order, each with its speaker. It is deterministic and needs neither a network nor an API key,
-// because it uses the static embedder.
+// The default summarizer. It drops small talk, keeps the sentences that state a decision, an open issue or a next step
+// (see text/minutes.ts), and fills the rest with the sentences nearest to the centroid of the conversation. Each line
+// is a sentence with its speaker; the most important ones are first under their heading. It is deterministic and needs
+// neither a network nor an API key, because it uses the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { truncateToTokens, oneLine, type SummarizerTurn, type Summarizer } from '../ports/summarizer.ts'
+import {
+  HEADINGS,
+  hasDate,
+  headingOf,
+  isAnswer,
+  condensed,
+  isSameMatter,
+  isSettling,
+  matterOf,
+  readMinutes,
+  writeMinutes,
+  type Heading,
+} from '../../text/minutes.ts'
 import { isSmallTalk, namesOf, withoutHail } from '../../text/small-talk.ts'
 import { sentencesOf } from '../../text/sentences.ts'
 import { titleOf } from '../../text/title.ts'
@@ -25,9 +38,27 @@ const QUESTION_FACTOR = 0.5
 const SENTENCE_UNITS = 400
 /** Maximum number of new sentences to consider. The newest are considered, because older ones would only add noise. */
 const MAX_SENTENCES = 2_000
+/** Maximum number of open issues that are compared with later sentences. The newest are kept. */
+const MAX_ISSUES = 50
+/** Fraction of the tokens that decisions, open issues and next steps may use while there are sentences of the topic. */
+const SETTLED_SHARE = 0.85
 
-/** A line that may be selected, and its weight in the centroid. */
-type Candidate = { line: string; weight: number }
+/**
+ * Importance of a sentence under a heading, from which its age is subtracted (0 for the newest, 1 for the oldest), and
+ * the importance of a date in it.
+ */
+const IMPORTANCE: Record<Exclude<Heading, 'Topic'>, number> = { Decisions: 3, 'Open issues': 3, 'Next steps': 1.5 }
+const DATE_IMPORTANCE = 1
+
+/** The forms of a summary of the same lines, longest first. */
+const FORMS = [
+  { hasHeadings: true, isCondensed: false },
+  { hasHeadings: true, isCondensed: true },
+  { hasHeadings: false, isCondensed: true },
+]
+
+/** A line that may be selected, its heading, and its weight in the centroid. */
+type Candidate = { line: string; heading: Heading; weight: number }
 
 function* shortSentencesOf(text: string): Generator<string> {
   for (const sentence of sentencesOf(text)) {
@@ -44,24 +75,54 @@ function* shortSentencesOf(text: string): Generator<string> {
 
 /** Returns the text of a line, without the speaker. */
 const textOf = (line: string) => line.slice(line.indexOf(': ') + 1).trim()
+const speakerOf = (line: string) => line.slice(0, Math.max(0, line.indexOf(': ')))
 
-/** Returns the candidates without small talk; all of them if all are small talk. */
+/**
+ * Returns the candidates without small talk and settled issues; all sentences, as lines of the topic, if all are small
+ * talk.
+ */
 function candidatesOf(previous: string | null, turns: readonly SummarizerTurn[]): Candidate[] {
-  const previousLines = (previous ?? '')
-    .split('\n')
-    .map(oneLine)
-    .filter(Boolean)
-    .map((line) => ({ line, weight: PREVIOUS_WEIGHT }))
-  const newLines = turns.flatMap(({ speaker, text }) =>
-    [...shortSentencesOf(text)].map((sentence) => ({
-      line: `${oneLine(speaker)}: ${withoutHail(sentence) || sentence}`,
-      weight: 1,
-    })),
+  const minutes = readMinutes(previous ?? '')
+  const previousLines = HEADINGS.flatMap((heading) =>
+    minutes[heading].map((line) => ({ line: oneLine(line), heading, weight: PREVIOUS_WEIGHT })),
   )
-  const all = [...previousLines, ...newLines.slice(-MAX_SENTENCES)]
+  const newLines = turns
+    .flatMap(({ speaker, text }) =>
+      [...shortSentencesOf(text)].map((sentence) => {
+        const content = withoutHail(sentence) || sentence
+        return { line: `${oneLine(speaker)}: ${content}`, heading: headingOf(content), weight: 1 }
+      }),
+    )
+    .slice(-MAX_SENTENCES)
   const names = namesOf(turns.map(({ speaker }) => speaker))
-  const withContent = all.filter(({ line }) => !isSmallTalk(textOf(line), names))
-  return withContent.length > 0 ? withContent : all
+  const withContent = [...previousLines, ...newLines].filter(({ line }) => !isSmallTalk(textOf(line), names))
+  const open = withoutSettled(withContent, names)
+  return open.length > 0 ? open : newLines.map((each) => ({ ...each, heading: 'Topic' }))
+}
+
+/**
+ * Returns the candidates without open issues that a later one settles. A question remains an open issue only if the
+ * next sentence of another speaker does not answer it; otherwise it is a line of the topic.
+ */
+function withoutSettled(candidates: readonly Candidate[], names: readonly string[]): Candidate[] {
+  const issues = [...candidates.keys()].filter((i) => candidates[i]!.heading === 'Open issues').slice(-MAX_ISSUES)
+  const statements = [...candidates.keys()]
+    .filter((i) => candidates[i]!.weight === 1 && isSettling(textOf(candidates[i]!.line)))
+    .map((i) => ({ i, matter: matterOf(textOf(candidates[i]!.line), names) }))
+  const settled = new Set<number>()
+  const answered = new Set<number>()
+  for (const i of issues) {
+    const { line, weight } = candidates[i]!
+    const matter = matterOf(textOf(line), names)
+    if (statements.some((each) => each.i > i && isSameMatter(matter, each.matter))) settled.add(i)
+    else if (weight === 1 && line.endsWith('?')) {
+      const reply = candidates.slice(i + 1).find((each) => speakerOf(each.line) !== speakerOf(line))
+      if (reply && isAnswer(textOf(reply.line))) answered.add(i)
+    }
+  }
+  return candidates
+    .map((each, i): Candidate => (answered.has(i) ? { ...each, heading: 'Topic' } : each))
+    .filter((_, i) => !settled.has(i))
 }
 
 /**
@@ -81,30 +142,71 @@ function centralities(candidates: readonly Candidate[], vectors: readonly Float3
   })
 }
 
+/** Returns the indices of the candidates under the three headings other than the topic, most important first. */
+function settledFirst(candidates: readonly Candidate[], centrality: readonly number[]): number[] {
+  const score = ({ line, heading }: Candidate, i: number) =>
+    heading === 'Topic'
+      ? 0
+      : IMPORTANCE[heading]
+        + (hasDate(textOf(line)) ? DATE_IMPORTANCE : 0)
+        + centrality[i]! / 2
+        - (candidates.length - i) / candidates.length
+  const scores = candidates.map(score)
+  return [...candidates.keys()]
+    .filter((i) => candidates[i]!.heading !== 'Topic')
+    .toSorted((a, b) => scores[b]! - scores[a]! || a - b)
+}
+
 export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<TokenCounter, 'count'>): Summarizer {
   let closed = false
+  /** One more for the line break. */
+  const costOf = async (line: string) => (await tokens.count(line)) + 1
 
-  /** Returns the indices of the best candidates that fit into `maxTokens`, best first. */
-  async function choose(
+  /** Returns the given indices, in order, whose lines fit into `maxTokens`, without repeated lines; and their tokens. */
+  async function fitting(
     candidates: readonly Candidate[],
-    vectors: Float32Array[],
+    order: readonly number[],
+    maxTokens: number,
+  ): Promise<{ chosen: number[]; used: number }> {
+    const chosen: number[] = []
+    const lines = new Set<string>()
+    let used = 0
+    for (const i of order) {
+      const { line } = candidates[i]!
+      if (used >= maxTokens) break
+      if (lines.has(textOf(line))) continue
+      const cost = await costOf(line)
+      if (used + cost > maxTokens) continue
+      used += cost
+      lines.add(textOf(line))
+      chosen.push(i)
+    }
+    return { chosen, used }
+  }
+
+  /** Returns the indices of the topic's best candidates that fit into `maxTokens`, best first, beside the chosen ones. */
+  async function chooseTopic(
+    candidates: readonly Candidate[],
+    vectors: readonly Float32Array[],
+    chosenBefore: readonly number[],
     maxTokens: number,
   ): Promise<number[]> {
     const centrality = centralities(candidates, vectors)
-    const similarity = candidates.map(() => 0)
-    const remaining = new Set(candidates.keys())
+    const remaining = new Set([...candidates.keys()].filter((i) => candidates[i]!.heading === 'Topic'))
+    const similarity = candidates.map((_, i) =>
+      Math.max(0, ...chosenBefore.slice(0, MAX_ISSUES).map((each) => dot(vectors[i]!, vectors[each]!))),
+    )
     const chosen: number[] = []
     let tokensLeft = maxTokens
     while (remaining.size > 0 && tokensLeft > 0) {
       let best = -1
       let bestScore = -Infinity
       for (const i of remaining) {
-        const score = centrality[i]! - SIMILARITY_PENALTY * Math.max(0, similarity[i]!) * centrality[i]!
+        const score = centrality[i]! * (1 - SIMILARITY_PENALTY * Math.max(0, similarity[i]!))
         if (score > bestScore) [best, bestScore] = [i, score]
       }
       remaining.delete(best)
-      // One more for the line break.
-      const cost = (await tokens.count(candidates[best]!.line)) + 1
+      const cost = await costOf(candidates[best]!.line)
       if (cost > tokensLeft) continue
       tokensLeft -= cost
       chosen.push(best)
@@ -114,6 +216,31 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       }
     }
     return chosen
+  }
+
+  /**
+   * Returns the summary of the chosen candidates, which are in the order of importance. If it has more than
+   * `maxTokens`, leaves out lines of the topic, then explanations, then the headings, then the least important lines.
+   */
+  async function written(
+    candidates: readonly Candidate[],
+    { settled, topic }: { settled: readonly number[]; topic: readonly number[] },
+    maxTokens: number,
+  ): Promise<string> {
+    const chosen = [...settled, ...topic]
+    for (let count = chosen.length; count > 0; count--) {
+      for (const form of count > settled.length ? FORMS.slice(0, 1) : FORMS) {
+        const minutes = readMinutes('')
+        for (const i of chosen.slice(0, count)) {
+          const { line, heading } = candidates[i]!
+          const isWhole = heading === 'Topic' || !form.isCondensed
+          minutes[heading].push(isWhole ? line : line.slice(0, -textOf(line).length) + condensed(textOf(line)))
+        }
+        const content = writeMinutes(minutes, form.hasHeadings)
+        if ((await tokens.count(content)) <= maxTokens) return content
+      }
+    }
+    return ''
   }
 
   return {
@@ -127,17 +254,15 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
         candidates.map(({ line }) => textOf(line)),
         signal,
       )
-      const chosen = await choose(candidates, vectors, maxTokens)
-      const joined = () =>
-        chosen
-          .toSorted((a, b) => a - b)
-          .map((i) => candidates[i]!.line)
-          .join('\n')
-      let content = joined()
-      while (chosen.length > 0 && (await tokens.count(content)) > maxTokens) {
-        chosen.pop()
-        content = joined()
-      }
+      const hasTopic = candidates.some(({ heading }) => heading === 'Topic')
+      const order = settledFirst(candidates, centralities(candidates, vectors))
+      const { chosen: settled, used } = await fitting(
+        candidates,
+        order,
+        hasTopic && maxTokens > 100 ? maxTokens * SETTLED_SHARE : maxTokens,
+      )
+      const topic = await chooseTopic(candidates, vectors, settled, maxTokens - used)
+      let content = await written(candidates, { settled, topic }, maxTokens)
       if (content === '' && candidates.length > 0) {
         content = await truncateToTokens(candidates[0]!.line, maxTokens, tokens.count)
       }

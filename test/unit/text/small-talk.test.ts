@@ -26,6 +26,9 @@ describe('small talk', () => {
     'Hey Mel, great to chat with you again!',
     'Ok.',
     '🌟',
+    'hiiii',
+    'Its great to meet you 😄',
+    'im doing good',
   ])('is the whole of %j', (sentence) => expect(isSmallTalk(sentence, NAMES)).toBe(true))
 
   it.each([

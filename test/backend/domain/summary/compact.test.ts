@@ -417,7 +417,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     ).rejects.toThrow(/policy.summarizerModel/)
     await appendTurns(deps, tenant.as('ada'), { conversationId: named.id, turns: [turn('The ship sails at nine.')] })
     const summary = await summarize(world.deps, tenant.as('ada'), { conversationId: named.id })
-    expect(summary).toMatchObject({ model: 'extractive', content: 'ada: The ship sails at nine.' })
+    expect(summary).toMatchObject({ model: 'extractive', content: 'Topic:\nada: The ship sails at nine.' })
     expect(await deleteConversation(deps, tenant.as('ada'), named.id)).toMatchObject({ summaries: 1 })
   })
 })
