@@ -4,11 +4,10 @@
 // neither a network nor an API key, because it uses the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
-import { dot, unit, type Embedder } from '../ports/embedder.ts'
+import type { Embedder } from '../ports/embedder.ts'
 import { truncateToTokens, oneLine, type SummarizerTurn, type Summarizer } from '../ports/summarizer.ts'
 import {
   HEADINGS,
-  hasDate,
   headingOf,
   isAnswer,
   condensed,
@@ -17,23 +16,17 @@ import {
   matterOf,
   readMinutes,
   writeMinutes,
-  type Heading,
 } from '../../text/minutes.ts'
 import { isSmallTalk, namesOf, withoutHail } from '../../text/small-talk.ts'
 import { sentencesOf } from '../../text/sentences.ts'
 import { titleOf } from '../../text/title.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
+import { centralities, chooseTopic, fitting, settledFirst, textOf, type Candidate } from './choose-lines.ts'
 
 const EXTRACTIVE = 'extractive'
 
 /** Weight of a line of the previous summary, which represents many sentences. A new sentence has weight 1. */
 const PREVIOUS_WEIGHT = 4
-/** Fraction of centrality lost by a candidate whose similarity to a selected one is 1 (maximal marginal relevance). */
-const SIMILARITY_PENALTY = 0.7
-/** Number of words below which a sentence has a lower centrality, because short sentences are less informative. */
-const FULL_WORDS = 8
-/** Factor of the centrality of a question, which is less informative than its answer. */
-const QUESTION_FACTOR = 0.5
 /** Maximum length of a sentence, in UTF-16 units. Longer ones are split, so that no whole log or table is selected. */
 const SENTENCE_UNITS = 400
 /** Maximum number of new sentences to consider. The newest are considered, because older ones would only add noise. */
@@ -43,22 +36,12 @@ const MAX_ISSUES = 50
 /** Fraction of the tokens that decisions, open issues and next steps may use while there are sentences of the topic. */
 const SETTLED_SHARE = 0.85
 
-/**
- * Importance of a sentence under a heading, from which its age is subtracted (0 for the newest, 1 for the oldest), and
- * the importance of a date in it.
- */
-const IMPORTANCE: Record<Exclude<Heading, 'Topic'>, number> = { Decisions: 3, 'Open issues': 3, 'Next steps': 1.5 }
-const DATE_IMPORTANCE = 1
-
 /** The forms of a summary of the same lines, longest first. */
 const FORMS = [
   { hasHeadings: true, isCondensed: false },
   { hasHeadings: true, isCondensed: true },
   { hasHeadings: false, isCondensed: true },
 ]
-
-/** A line that may be selected, its heading, and its weight in the centroid. */
-type Candidate = { line: string; heading: Heading; weight: number }
 
 function* shortSentencesOf(text: string): Generator<string> {
   for (const sentence of sentencesOf(text)) {
@@ -73,8 +56,6 @@ function* shortSentencesOf(text: string): Generator<string> {
   }
 }
 
-/** Returns the text of a line, without the speaker. */
-const textOf = (line: string) => line.slice(line.indexOf(': ') + 1).trim()
 const speakerOf = (line: string) => line.slice(0, Math.max(0, line.indexOf(': ')))
 
 /**
@@ -126,123 +107,35 @@ function withoutSettled(candidates: readonly Candidate[], names: readonly string
 }
 
 /**
- * Returns the centrality of each candidate: its similarity to the centroid, or 0 if that is negative. Lower for short
- * candidates and questions, higher for lines of the previous summary.
+ * Returns the summary of the chosen candidates, which are in the order of importance. If it has more than
+ * `maxTokens`, leaves out lines of the topic, then explanations, then the headings, then the least important lines.
  */
-function centralities(candidates: readonly Candidate[], vectors: readonly Float32Array[]): number[] {
-  const centroid = new Float32Array(vectors[0]?.length ?? 0)
-  vectors.forEach((vector, i) => {
-    for (let d = 0; d < centroid.length; d++) centroid[d]! += candidates[i]!.weight * vector[d]!
-  })
-  unit(centroid)
-  return candidates.map(({ line, weight }, i) => {
-    const words = line.split(' ').length - 1
-    const factor = (weight > 1 ? 1.2 : 1) * (line.endsWith('?') ? QUESTION_FACTOR : 1)
-    return Math.max(0, dot(vectors[i]!, centroid)) * Math.min(1, words / FULL_WORDS) * factor
-  })
-}
-
-/** Returns the indices of the candidates under the three headings other than the topic, most important first. */
-function settledFirst(candidates: readonly Candidate[], centrality: readonly number[]): number[] {
-  const score = ({ line, heading }: Candidate, i: number) =>
-    heading === 'Topic'
-      ? 0
-      : IMPORTANCE[heading]
-        + (hasDate(textOf(line)) ? DATE_IMPORTANCE : 0)
-        + centrality[i]! / 2
-        - (candidates.length - i) / candidates.length
-  const scores = candidates.map(score)
-  return [...candidates.keys()]
-    .filter((i) => candidates[i]!.heading !== 'Topic')
-    .toSorted((a, b) => scores[b]! - scores[a]! || a - b)
+async function summaryOf(
+  candidates: readonly Candidate[],
+  { settled, topic }: { settled: readonly number[]; topic: readonly number[] },
+  maxTokens: number,
+  tokens: Pick<TokenCounter, 'count'>,
+): Promise<string> {
+  const chosen = [...settled, ...topic]
+  for (let count = chosen.length; count > 0; count--) {
+    for (const form of count > settled.length ? FORMS.slice(0, 1) : FORMS) {
+      const minutes = readMinutes('')
+      for (const i of chosen.slice(0, count)) {
+        const { line, heading } = candidates[i]!
+        const isWhole = heading === 'Topic' || !form.isCondensed
+        minutes[heading].push(isWhole ? line : line.slice(0, -textOf(line).length) + condensed(textOf(line)))
+      }
+      const content = writeMinutes(minutes, form.hasHeadings)
+      if ((await tokens.count(content)) <= maxTokens) return content
+    }
+  }
+  return ''
 }
 
 export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<TokenCounter, 'count'>): Summarizer {
   let closed = false
   /** One more for the line break. */
   const costOf = async (line: string) => (await tokens.count(line)) + 1
-
-  /** Returns the given indices, in order, whose lines fit into `maxTokens`, without repeated lines; and their tokens. */
-  async function fitting(
-    candidates: readonly Candidate[],
-    order: readonly number[],
-    maxTokens: number,
-  ): Promise<{ chosen: number[]; used: number }> {
-    const chosen: number[] = []
-    const lines = new Set<string>()
-    let used = 0
-    for (const i of order) {
-      const { line } = candidates[i]!
-      if (used >= maxTokens) break
-      if (lines.has(textOf(line))) continue
-      const cost = await costOf(line)
-      if (used + cost > maxTokens) continue
-      used += cost
-      lines.add(textOf(line))
-      chosen.push(i)
-    }
-    return { chosen, used }
-  }
-
-  /** Returns the indices of the topic's best candidates that fit into `maxTokens`, best first, beside the chosen ones. */
-  async function chooseTopic(
-    candidates: readonly Candidate[],
-    vectors: readonly Float32Array[],
-    chosenBefore: readonly number[],
-    maxTokens: number,
-  ): Promise<number[]> {
-    const centrality = centralities(candidates, vectors)
-    const remaining = new Set([...candidates.keys()].filter((i) => candidates[i]!.heading === 'Topic'))
-    const similarity = candidates.map((_, i) =>
-      Math.max(0, ...chosenBefore.slice(0, MAX_ISSUES).map((each) => dot(vectors[i]!, vectors[each]!))),
-    )
-    const chosen: number[] = []
-    let tokensLeft = maxTokens
-    while (remaining.size > 0 && tokensLeft > 0) {
-      let best = -1
-      let bestScore = -Infinity
-      for (const i of remaining) {
-        const score = centrality[i]! * (1 - SIMILARITY_PENALTY * Math.max(0, similarity[i]!))
-        if (score > bestScore) [best, bestScore] = [i, score]
-      }
-      remaining.delete(best)
-      const cost = await costOf(candidates[best]!.line)
-      if (cost > tokensLeft) continue
-      tokensLeft -= cost
-      chosen.push(best)
-      for (const i of remaining) {
-        if (candidates[i]!.line === candidates[best]!.line) remaining.delete(i)
-        else similarity[i] = Math.max(similarity[i]!, dot(vectors[i]!, vectors[best]!))
-      }
-    }
-    return chosen
-  }
-
-  /**
-   * Returns the summary of the chosen candidates, which are in the order of importance. If it has more than
-   * `maxTokens`, leaves out lines of the topic, then explanations, then the headings, then the least important lines.
-   */
-  async function written(
-    candidates: readonly Candidate[],
-    { settled, topic }: { settled: readonly number[]; topic: readonly number[] },
-    maxTokens: number,
-  ): Promise<string> {
-    const chosen = [...settled, ...topic]
-    for (let count = chosen.length; count > 0; count--) {
-      for (const form of count > settled.length ? FORMS.slice(0, 1) : FORMS) {
-        const minutes = readMinutes('')
-        for (const i of chosen.slice(0, count)) {
-          const { line, heading } = candidates[i]!
-          const isWhole = heading === 'Topic' || !form.isCondensed
-          minutes[heading].push(isWhole ? line : line.slice(0, -textOf(line).length) + condensed(textOf(line)))
-        }
-        const content = writeMinutes(minutes, form.hasHeadings)
-        if ((await tokens.count(content)) <= maxTokens) return content
-      }
-    }
-    return ''
-  }
-
   return {
     model: EXTRACTIVE,
     async summarize({ previous, turns, maxTokens }, signal) {
@@ -260,9 +153,10 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
         candidates,
         order,
         hasTopic && maxTokens > 100 ? maxTokens * SETTLED_SHARE : maxTokens,
+        costOf,
       )
-      const topic = await chooseTopic(candidates, vectors, settled, maxTokens - used)
-      let content = await written(candidates, { settled, topic }, maxTokens)
+      const topic = await chooseTopic({ candidates, vectors, settled }, maxTokens - used, costOf)
+      let content = await summaryOf(candidates, { settled, topic }, maxTokens, tokens)
       if (content === '' && candidates.length > 0) {
         content = await truncateToTokens(candidates[0]!.line, maxTokens, tokens.count)
       }
