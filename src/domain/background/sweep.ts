@@ -7,6 +7,7 @@ import { endExpiredClaims } from '../claim/claim.ts'
 import { continueErasures } from '../erasure/erase-user.ts'
 import { pruneAuditLog } from '../audit/prune.ts'
 import { deleteExpiredSessions } from '../mcp-session.ts'
+import { indexFacts } from '../fact/index-facts.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
 import { expireApprovals } from '../run/request-approvals.ts'
@@ -59,6 +60,7 @@ const TASKS: Task[] = [
   { name: 'delete old exports and imports', everyMs: () => 60_000, run: deleteOldTransfers },
   { name: 'delete expired MCP sessions', everyMs: () => 60_000, run: deleteExpiredSessions },
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
+  { name: 'index facts written before the index existed', everyMs: () => 10_000, run: indexFacts },
 ]
 
 /** Runs the task, and returns whether it succeeded. */

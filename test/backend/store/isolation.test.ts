@@ -28,6 +28,7 @@ const SYSTEM_FILES = [
   'store/sql/erasure/retention.ts',
   'store/sql/fact/due-facts.ts',
   'store/sql/fact/fact-vectors.ts',
+  'store/sql/fact/index-facts.ts',
   'store/sql/fact/mark-recalled.ts',
   'store/sql/indexing/embedders.ts',
   'store/sql/indexing/embedding-conversations.ts',
