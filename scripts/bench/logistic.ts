@@ -6,14 +6,18 @@ export type Prediction = { probability: number; isPositive: boolean }
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x))
 
-/** Returns the intercept and the weight of each feature that maximise the likelihood (Newton's method). */
+/** Ridge penalty of the weights. It keeps the weight of a feature finite that occurs with one outcome only. */
+const PENALTY = 1
+
+/** Returns the intercept and the weight of each feature that maximise the penalised likelihood (Newton's method). */
 export function fitLogistic(samples: readonly Sample[], steps = 30): number[] {
   const size = samples[0]!.values.length + 1
   const weights = new Array<number>(size).fill(0)
   const valueOf = ({ values }: Sample, i: number) => (i === 0 ? 1 : values[i - 1]!)
   for (let step = 0; step < steps; step++) {
-    const gradient = new Array<number>(size).fill(0)
-    const hessian = Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => (i === j ? 1e-6 : 0)))
+    const penalties = weights.map((_, i) => (i === 0 ? 1e-6 : PENALTY))
+    const gradient = weights.map((weight, i) => -penalties[i]! * weight)
+    const hessian = penalties.map((penalty, i) => penalties.map((_, j) => (i === j ? penalty : 0)))
     for (const sample of samples) {
       const probability = predict(weights, sample.values)
       const error = Number(sample.isPositive) - probability

@@ -24,7 +24,7 @@ const FITTED_HITS = 100
 /** Number of hits per question that the evaluation uses. */
 const EVALUATED_HITS = 20
 
-const FEATURES = ['share', 'own', 'session', 'score', 'echo'] as const
+const FEATURES = ['share', 'own', 'score'] as const
 const MODELS = ['vectors', 'words'] as const
 const SCOPES = ['conversation', 'session'] as const
 type Hit = Sample & { file: string; model: (typeof MODELS)[number]; scope: (typeof SCOPES)[number]; rank: number }

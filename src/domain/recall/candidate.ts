@@ -122,7 +122,7 @@ const ECHO_TERMS = 4
  * from which the query was copied. A longer turn may report something before it asks.
  * @param own share of the query's terms in the turn @param length number of terms of the turn
  */
-export const isEcho = (cues: number, own: number, length: number, queryTerms: number): boolean =>
+const isEcho = (cues: number, own: number, length: number, queryTerms: number): boolean =>
   (cues & Cue.ASKS) !== 0 && own >= ECHO_SHARE && length <= queryTerms + ECHO_TERMS
 
 /** Returns the features of the turns at `places`, which must be ascending. */

@@ -8,12 +8,8 @@ export type RelevanceCoefficients = {
   share: number
   /** Weight of the share of the query's terms that the candidate itself contains, 0 to 1. */
   own: number
-  /** Weight of the share of the query's terms that the candidate's session contains, 0 to 1. */
-  session: number
   /** Weight of the candidate's score. */
   score: number
-  /** Weight of a feature that is 1 if the candidate is an echo (relevance.ts), otherwise 0. */
-  echo: number
 }
 
 /**
@@ -21,6 +17,6 @@ export type RelevanceCoefficients = {
  * otherwise.
  */
 export const COEFFICIENTS: Record<'vectors' | 'words', RelevanceCoefficients> = {
-  vectors: { intercept: -2.17, share: 0.97, own: 1.36, session: 0.81, score: 0.56, echo: -0.67 },
-  words: { intercept: -1.66, share: 1.11, own: 1.74, session: 0.75, score: 0.48, echo: -0.61 },
+  vectors: { intercept: -1.89, share: 1.18, own: 0.89, score: 1.28 },
+  words: { intercept: -1.44, share: 1.3, own: 1.22, score: 1.29 },
 }

@@ -8,15 +8,16 @@ export const COMPARED = 20
 /** A score has the weight e^(SHARPNESS × score) in `share`. Values from 3 to 5 change the log loss by less than 1 %. */
 const SHARPNESS = 4
 /**
- * Assumed score of each missing candidate if fewer than COMPARED are ranked. Without it, a weak match would be relevant
- * only because it has no competitors.
+ * Assumed score of each missing candidate if fewer than COMPARED are ranked: the mean score of the last of COMPARED hits
+ * in one session (`npm run bench:relevance`). Without it, a weak match would be relevant only because it has no
+ * competitors.
  */
-const ABSENT_SCORE = 1
+const ABSENT_SCORE = 0.6
 
 export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>
 
 /** The fields of `Ranked` (rank.ts) on which the relevance depends. */
-type Scored = { candidate: { own: number; session: number; echo: boolean; similarity: number | null }; score: number }
+type Scored = { candidate: { own: number; echo: boolean; similarity: number | null }; score: number }
 
 /**
  * Returns the candidates with which each candidate is compared: the first COMPARED that are not echoes. An echo would
@@ -36,13 +37,10 @@ const weightOfAll = (compared: readonly Scored[]) =>
 
 function featuresIn(all: number, each: Scored): RelevanceFeatures {
   const { candidate, score } = each
-  const { echo } = candidate
   return {
-    share: SHARPNESS * score - Math.log(echo ? all + weightOf(score) : all),
+    share: SHARPNESS * score - Math.log(candidate.echo ? all + weightOf(score) : all),
     own: candidate.own,
-    session: candidate.session,
     score,
-    echo: Number(echo),
   }
 }
 
@@ -54,14 +52,8 @@ export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[
 
 /** Returns the logistic function of the features, above 0 and below 1. */
 function relevanceOf(features: RelevanceFeatures, coefficients: RelevanceCoefficients): number {
-  const { intercept, share, own, session, score, echo } = coefficients
-  const sum =
-    intercept
-    + share * features.share
-    + own * features.own
-    + session * features.session
-    + score * features.score
-    + echo * features.echo
+  const { intercept, share, own, score } = coefficients
+  const sum = intercept + share * features.share + own * features.own + score * features.score
   return 1 / (1 + Math.exp(-sum))
 }
 

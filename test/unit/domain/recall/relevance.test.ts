@@ -4,13 +4,13 @@
 import { describe, expect, it } from 'vitest'
 import { comparedOf, relevanceAmong, relevanceFeatures } from '../../../../src/domain/recall/relevance.ts'
 
-type Features = { own: number; session: number; echo: boolean; similarity: number | null }
+type Features = { own: number; echo: boolean; similarity: number | null }
 type Ranked = { candidate: Features; score: number }
 
-const match = (
-  score: number,
-  { own = 0.5, session = 0.8, similarity = 0.3, echo = false }: Partial<Features> = {},
-): Ranked => ({ candidate: { own, session, echo, similarity }, score })
+const match = (score: number, { own = 0.5, similarity = 0.3, echo = false }: Partial<Features> = {}): Ranked => ({
+  candidate: { own, echo, similarity },
+  score,
+})
 const relevances = (...ranked: Ranked[]) => {
   const hasVectors = ranked.some(({ candidate }) => candidate.similarity !== null)
   return ranked.map(relevanceAmong(comparedOf(ranked), hasVectors))
@@ -37,18 +37,13 @@ describe('the relevance of a candidate', () => {
       relevances(match(2.4), ...others(30, 2.2))[0],
     ],
     ['contains more of the query', relevances(match(2, { own: 0.9 }))[0], relevances(match(2, { own: 0.2 }))[0]],
-    [
-      'is in a session with more of the query',
-      relevances(match(2, { session: 1 }))[0],
-      relevances(match(2, { session: 0.2 }))[0],
-    ],
   ])('is higher if it %s', (_, higher, lower) => expect(higher).toBeGreaterThan(lower! + 0.05))
 
   it('is above a half for the one good match in a conversation, and low for a poor match that is the only one', () => {
-    const good = { own: 0.9, session: 1 }
+    const good = { own: 0.9 }
     expect(relevances(match(2.6, good), ...others(40, 1))[0]).toBeGreaterThan(0.5)
     expect(relevances(match(2.6, good))[0]).toBeGreaterThan(0.5)
-    expect(relevances(match(1.2, { own: 0.1, session: 0.1 }))[0]).toBeLessThan(0.1)
+    expect(relevances(match(0.8, { own: 0.1 }))[0]).toBeLessThan(0.1)
   })
 
   it('does not change with the number of candidates after the first 20', () => {

@@ -15,6 +15,13 @@ describe('logistic regression', () => {
     )
     fitLogistic(samples).forEach((each, i) => expect(each).toBeCloseTo(weights[i]!, 2))
   })
+
+  it('finds a finite weight for a feature that occurs with one outcome only', () => {
+    const samples = Array.from({ length: 100 }, (_, i) => ({ values: [Number(i < 10)], isPositive: i >= 50 }))
+    const [, weight] = fitLogistic(samples)
+    expect(weight).toBeGreaterThan(-5)
+    expect(weight).toBeLessThan(-1)
+  })
 })
 
 describe('calibration', () => {
