@@ -60,7 +60,7 @@ export const fits = (taken: Size, space: Size): boolean =>
   && taken.chars <= space.chars
 
 /** More messages and characters than any context has. Finite, so that sizes can be subtracted from it. */
-export const UNLIMITED = 2 ** 50
+const UNLIMITED = 2 ** 50
 
 /** Returns the space of a budget. `chars` is a number of UTF-16 units. */
 export const spaceOf = (tokens: number, messages = UNLIMITED, chars = UNLIMITED): Size => ({

@@ -12,12 +12,12 @@ import { idsOf, sizesOf, type MeasuredMessage, type Tokens } from './measure.ts'
 import { ALREADY_INCLUDED, contentOf, type ContextItem, type Message } from './message.ts'
 import { nameOf, type ContextTurn } from './perspective.ts'
 import {
-  dayOf,
   fenceFor,
-  quote,
+  quoteTurn,
   recallMessage,
   type QuotableTurn,
   type QuotedFact,
+  type QuotedTurn,
   type RecalledTurn,
 } from './quote.ts'
 
@@ -25,7 +25,7 @@ import {
 const FIRST_FACTS = 3
 
 /** A turn that may be quoted, and why. */
-type Candidate = QuotableTurn & { why: 'hit' | 'neighbour' | 'older' }
+type Candidate = QuotableTurn & QuotedTurn & { why: 'hit' | 'neighbour' | 'older' }
 
 /** Searches, and returns the messages that follow the recent turns, and manifest items for what they leave out. */
 export async function fillRest(
@@ -51,7 +51,7 @@ export async function fillRest(
   const profiles = await quoteThatFit(tokens, sections.profiles, profileQuoting(sections.profiles), left)
   if (fitted.repeated.length > 0) repeated.set('turn', [...(repeated.get('turn') ?? []), ...fitted.repeated])
 
-  const quoting = { textOf: quote }
+  const quoting = { textOf: (turn: QuotableTurn) => quoteTurn(turn).quote }
   const already = hits.slice(0, k).filter(({ id }) => included.has(id))
   const unfitting = fitted.turns.omitted.filter(({ why }) => why === 'hit')
   return {
@@ -141,10 +141,7 @@ function candidatesOf(
   const best = hits.filter(({ id }) => !included.has(id)).slice(0, k)
   const neighbours = best.flatMap((hit) => hit.neighbours ?? [])
   const because = (why: Candidate['why'], turns: readonly QuotableTurn[]): Candidate[] =>
-    turns.map(({ id, position, name, createdAt, text, tokenCount }) => ({
-      ...{ id, position, name, createdAt, text, tokenCount },
-      why,
-    }))
+    turns.map((turn) => ({ ...turn, ...quoteTurn(turn), why }))
   const ids = new Set(included)
   return [
     ...because('hit', best),
@@ -175,11 +172,11 @@ const byTime = (turns: readonly Candidate[]) =>
   )
 
 const turnQuoting = (candidates: readonly Candidate[]) => {
-  const fence = fenceFor(candidates.flatMap(({ name, text }) => [name, text]))
+  const fence = fenceFor(candidates.map(({ quote }) => quote))
   return {
-    textOf: (turn: Candidate) => quote(turn),
+    textOf: ({ quote }: Candidate) => quote,
     atLeast: ({ tokenCount }: Candidate) => tokenCount,
-    headingOf: (turn: Candidate) => dayOf(turn),
+    headingOf: ({ day }: Candidate) => day,
     toMessage: (chosen: readonly Candidate[]) => recallMessage(byTime(chosen), fence, reasonFor(chosen)),
   }
 }

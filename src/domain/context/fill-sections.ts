@@ -156,11 +156,14 @@ export async function fillSections(
   const others = [...chosen.before, ...chosen.window]
   const isAfterCall = ({ position }: MeasuredMessage) => position! > (newest[0]?.position ?? Infinity)
   const verbatim = new Set([...idsOf([...others, ...newest]), ...(fixed.answered ? [fixed.answered.id] : [])])
-  const textOf = new Map([...material.kept, ...material.recent].map(({ id, text }) => [id, text]))
+  let texts: Map<string, string> | null = null
+  /** Built only if a fact has a source turn in the context. */
+  const textOf = (id: string) =>
+    (texts ??= new Map([...material.kept, ...material.recent].map((turn) => [turn.id, turn.text]))).get(id)
   const fold = createFolding({
     profiles: new Map(profiles.chosen.map(({ id, text }) => [id, text])),
     summaries: summaries.texts,
-    turnText: (id) => (verbatim.has(id) ? textOf.get(id) : undefined),
+    turnText: (id) => (verbatim.has(id) ? textOf(id) : undefined),
   })
   const { kept: distinct, repeated } = foldFacts(fold, statedFirst(material.facts))
   const facts = await quoteThatFit(tokens, distinct, factQuoting(distinct, 'known'), limits.facts)

@@ -296,9 +296,7 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Context
   const relevant = messages.filter(({ kind, content }) => kind === 'FACT' && content.includes('most relevant first'))
   // Profiles that do not fit into their share precede the relevant facts.
   const last = messages.findLastIndex(({ kind }) => kind === 'PROFILE')
-  const isLater = messages
-    .slice(0, Math.max(0, last))
-    .some(({ kind }) => kind !== 'SYSTEM_PROMPT' && kind !== 'PROFILE')
+  const isLater = messages.slice(0, Math.max(0, last)).some(({ kind }) => kind !== 'SYSTEM_PROMPT')
   const sections = messages.filter((each, index) => !relevant.includes(each) && !(isLater && index === last))
   const ranks = sections.map(({ kind }) => rank(kind))
   if (ranks.some((each, index) => index > 0 && each < ranks[index - 1]!)) yield 'sections are out of order'

@@ -2,7 +2,13 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fenceFor, recallMessage, summaryMessage, type QuotableTurn } from '../../../../src/domain/context/quote.ts'
+import {
+  fenceFor,
+  quoteTurn,
+  recallMessage,
+  summaryMessage,
+  type QuotableTurn,
+} from '../../../../src/domain/context/quote.ts'
 import { FORMATS, render } from '../../../../src/domain/context/render.ts'
 
 const recalledTurn = fc.record({
@@ -19,8 +25,9 @@ const recalledTurn = fc.record({
 describe('a quote', () => {
   it('is enclosed in fences that do not occur in it', () => {
     fc.assert(
-      fc.property(fc.array(recalledTurn, { minLength: 1, maxLength: 4 }), (quotes: QuotableTurn[]) => {
-        const fence = fenceFor(quotes.flatMap(({ name, text }) => [name, text]))
+      fc.property(fc.array(recalledTurn, { minLength: 1, maxLength: 4 }), (recalled: QuotableTurn[]) => {
+        const quotes = recalled.map(quoteTurn)
+        const fence = fenceFor(quotes.map(({ quote }) => quote))
         const {
           parts: [part],
         } = recallMessage(quotes, fence, 'relevant')
