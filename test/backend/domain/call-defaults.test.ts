@@ -98,18 +98,17 @@ describe.each(backends)('the defaults of calls on $name', (backend) => {
   it('apply to the recall of contexts', async () => {
     const { tenant, ada, deps, id, query } = await start()
     await tenant.append(id, 'ada', 'And what is the mast made of?')
-    /** Returns the numbers of quoted turns, by library and GraphQL. */
+    /** Returns the numbers of quoted hits, by library and GraphQL. */
     const quoted = async () => {
       const input = { conversationId: id, recentTurns: 1, semanticRecall: {}, query: 'mast of oak' }
       const built = await buildContext(deps, ada, input)
       const { buildContext: asked } = await query(`{ buildContext(input: {
         conversationKey: "boat", recentTurns: 1, semanticRecall: {}, query: "mast of oak"
-      }) { ... on Context { items { kind included sourceIds } } } }`)
-      return [built.items, asked.items].map(
-        (items: { kind: string; included: boolean; sourceIds: string[] }[]) =>
-          items.filter(({ kind, included }) => kind === 'RECALLED' && included).flatMap(({ sourceIds }) => sourceIds)
-            .length,
-      )
+      }) { ... on Context { items { kind included reason } } } }`)
+      return [built.items, asked.items].map((items: { kind: string; included: boolean; reason: string }[]) => {
+        const recalled = items.find(({ kind, included }) => kind === 'RECALLED' && included)
+        return Number(/(\d+) recalled/.exec(recalled?.reason ?? '')?.[1] ?? 0)
+      })
     }
     await updateTenantSettings(deps, ada, { recallHits: 2 })
     expect(await quoted()).toEqual([2, 2])

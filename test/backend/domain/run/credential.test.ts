@@ -164,7 +164,7 @@ describe.each(backends)('the credential of a run on $name', (backend) => {
   it('limits profiles to those that both the caller and the agent see', async () => {
     await refreshUserProfile(world.deps, tenant.as('owner'), { userId: 'owner' })
     await ask(holder(['read', 'write']), { includeProfile: true })
-    expect(found()).toEqual([OWN])
+    expect(found()).toEqual([OWN, SHARED])
   })
 
   it('lets a caller that may act as the agent read what the agent sees', async () => {
