@@ -4,11 +4,13 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { buildContext, type BuildContextInput } from '../../../../src/domain/context/build.ts'
 import type { Context } from '../../../../src/domain/context/message.ts'
 import { createConversation } from '../../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
 import { recordFacts } from '../../../../src/domain/fact/record.ts'
 import { recall } from '../../../../src/domain/recall/recall.ts'
 import { summarize } from '../../../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../../../src/domain/turn/append.ts'
 import { SYSTEM } from '../../../../src/store/scope.ts'
+import type { Viewer } from '../../../../src/domain/view.ts'
 import { backends } from '../../../support/backend.ts'
 import { useWorld, type Tenant } from '../../../support/world.ts'
 
@@ -34,16 +36,12 @@ describe.each(backends)('a context of a long conversation on $name', (backend) =
     conversationId = conversation.id
   })
 
-  const build = (tokenBudget: number, more: Partial<BuildContextInput> = {}) =>
-    buildContext(world.deps, tenant.as('owner'), {
-      conversationId,
-      tokenBudget,
-      as: 'bot',
-      semanticRecall: { k: 5 },
-      includeFacts: true,
-      includeProfile: true,
-      ...more,
-    })
+  /** @param outside see buildContext */
+  const build = (tokenBudget: number, more: Partial<BuildContextInput> = {}, outside?: Viewer) => {
+    const memory = { semanticRecall: { k: 5 }, includeFacts: true, includeProfile: true }
+    const input = { conversationId, tokenBudget, as: 'bot', ...memory, ...more }
+    return buildContext(world.deps, tenant.as('owner'), input, outside)
+  }
 
   async function fill(turns: number): Promise<void> {
     await appendTurns(world.deps, tenant.as('owner'), {
@@ -184,4 +182,45 @@ describe.each(backends)('a context of a long conversation on $name', (backend) =
     expect(content).toMatch(/ada: Which colour has the new front door\?\n\d\d:\d\d bot: Dark green/)
     expect(reason).toBe('relevant to the query: 1 recalled, 2 next to them')
   })
+
+  it.each(['CONVERSATION', 'OWNER'] as const)(
+    'contains no turn next to a hit and no fact from outside the view, in scope %s',
+    async (scope) => {
+      /** Builds a context as the agent. `hidden` is the text of a turn and of a fact that the agent does not see. */
+      async function contextOf(hidden: string | null): Promise<string[]> {
+        const { conversation } = await createConversation(world.deps, tenant.as('owner'), {
+          compaction: { strategy: 'NEVER' },
+          participants: [{ actor: 'owner' }, { actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
+        })
+        conversationId = conversation.id
+        const start = Date.UTC(2026, 0, 1)
+        const say = (minute: number, actor: string, text: string, audience?: string[]) =>
+          tenant.append(conversationId, actor, text, {
+            createdAt: new Date(start + minute * 60_000),
+            ...(audience && { audience }),
+          })
+        await say(1, 'ada', 'Which colour has the new front door?')
+        if (hidden !== null) {
+          const { id } = await say(2, 'ada', `${hidden}?`, ['owner'])
+          const fact = { subject: 'The door', predicate: 'has the colour', object: hidden, sourceTurnId: id }
+          await recordFacts(world.deps, tenant.as('owner'), { conversationId, facts: [fact] })
+        }
+        await say(3, 'bot', 'Dark green, like the shutters.')
+        if (hidden !== null) await say(4, 'owner', `No, ${hidden}.`, ['ada'])
+        await recordPlaces(5)
+        for (let n = 0; n < 6; n++) await say(5 + n, 'ada', remark(n))
+        const semanticRecall = { k: 1, scope }
+        const input = { query: 'green shutters', semanticRecall, recentTurns: 2, strategy: 'SIMPLE' as const }
+        // The owner, who searches the scope OWNER, sees the turns.
+        const context = await build(4_000, input, scope === 'OWNER' ? tenant.as('owner') : undefined)
+        expect(context.messages.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['RECALLED', 'FACT']))
+        await deleteConversation(world.deps, tenant.as('owner'), conversationId)
+        return context.messages.map(({ content }) => content)
+      }
+      const [within, without] = [await contextOf('crimson like the green shutters'), await contextOf(null)]
+      expect(within.join()).not.toContain('crimson')
+      // The owner's search also finds the hidden turns, which then take the place of turns that the agent sees.
+      if (scope === 'CONVERSATION') expect(within).toEqual(without)
+    },
+  )
 })
