@@ -16,8 +16,20 @@ import type { RequestContext } from './request.ts'
 /** Maximum number of ids in one `nodes`. */
 const MAX_NODES = 100
 
-/** Types without an id column, by a field that only their objects have. */
-const DERIVED_TYPES = { joinedAt: 'Participant', madeBy: 'UserProfile', attempts: 'Job' } as const
+/** Types by the kind of their ids. */
+const TYPES = {
+  turn: 'Turn',
+  summary: 'Summary',
+  fact: 'Fact',
+  conversation: 'Conversation',
+  key: 'ApiKey',
+  run: 'Run',
+  approval: 'Approval',
+  transfer: 'Transfer',
+} as const
+
+/** Types whose ids are derived (domain/derived-id.ts), by a field that no other of these types has. */
+const DERIVED_TYPES = { joinedAt: 'Participant', content: 'UserProfile', attempts: 'Job' } as const
 
 export const Node = builder.interfaceRef<object>('Node').implement({
   description: 'An object that `node` returns by its id.',
@@ -31,20 +43,9 @@ export const Node = builder.interfaceRef<object>('Node').implement({
     }),
   }),
   resolveType(object) {
-    for (const [field, type] of Object.entries(DERIVED_TYPES)) if (field in object) return type
     const kind = 'id' in object ? kindOf(String(object.id)) : null
-    return kind === null
-      ? 'Viewer'
-      : {
-          turn: 'Turn',
-          summary: 'Summary',
-          fact: 'Fact',
-          conversation: 'Conversation',
-          key: 'ApiKey',
-          run: 'Run',
-          approval: 'Approval',
-          transfer: 'Transfer',
-        }[kind]
+    if (kind !== null && kind in TYPES) return TYPES[kind as keyof typeof TYPES]
+    return Object.entries(DERIVED_TYPES).find(([field]) => field in object)?.[1] ?? 'Viewer'
   },
 })
 

@@ -55,6 +55,10 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
       updatedAt: expect.any(String),
     })
     expect(await bob(PROFILE, { user: 'ada' })).toEqual({ userProfile: profile })
+    const { userProfile } = await bob('{ userProfile(userId: "ada") { id } }')
+    expect(
+      await bob('query ($id: ID!) { node(id: $id) { __typename id ... on UserProfile { content } } }', userProfile),
+    ).toEqual({ node: { __typename: 'UserProfile', id: userProfile.id, content: profile.content } })
   })
 
   it.each([
