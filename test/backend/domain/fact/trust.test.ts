@@ -87,11 +87,14 @@ describe.each(backends)('a claim by a stranger on $name', (backend) => {
       })
       const facts = context.messages.flatMap(({ kind, content }) => (kind === 'FACT' ? content.split('\n') : []))
       // A fact is not repeated if its source turn is in the context.
-      const isSaid = context.messages.some(({ kind, content }) => kind === 'RECENT' && content.includes('Oslo'))
-      if (!isSaid) expect(facts).toContainEqual(expect.stringMatching(/^- Ada lives in Oslo \(/))
-      expect(facts.filter((line) => line.includes('Moscow'))).toEqual([
-        expect.stringMatching(/^- claimed by "eve", not confirmed: "Ada lives in Moscow" \(/),
-      ])
+      expect(facts.filter((line) => line.startsWith('- Ada lives in Oslo ('))).toHaveLength(
+        conversationId === own ? 0 : 1,
+      )
+      expect(facts.filter((line) => line.includes('Moscow'))).toEqual(
+        conversationId === trap
+          ? []
+          : [expect.stringMatching(/^- claimed by "eve", not confirmed: "Ada lives in Moscow" \(/)],
+      )
     }
   })
 })
