@@ -216,7 +216,7 @@ describe('a context with all sections', () => {
         }
       }),
       // The same cases in each run, because the shares of random ones vary.
-      { numRuns: 320, seed: 1, endOnFailure: true },
+      { numRuns: casesOf(320), seed: 1, endOnFailure: true },
     )
     expect(sameSections / calls).toBeGreaterThan(0.9)
     // A window of few turns, in a small context, moves often.
