@@ -91,8 +91,8 @@ builder.queryField('jobs', (t) =>
     type: JobConnection,
     description:
       "Lists the background jobs of the viewer's tenant: unfinished jobs, oldest first, then the jobs that "
-      + 'ended within the last hour, newest first. Excludes jobs for conversations and users that the viewer '
-      + `does not see. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
+      + 'ended within the last hour, newest first. Excludes jobs for conversations that the viewer does not '
+      + `see, and for other users. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
     args: {
       ...pagingArgs(t, 'jobs'),
       state: t.arg({ type: JobStateEnum, description: 'State of the jobs to list. Null for all jobs.' }),

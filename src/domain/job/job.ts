@@ -67,8 +67,7 @@ export type JobsArgs = Paging & { state?: JobState | null }
 
 /**
  * Returns a page of the tenant's jobs that the viewer sees: unfinished jobs, oldest first, then the jobs that ended in
- * the last hour, newest first. The viewer sees jobs for conversations that it sees, for itself, and for users who are
- * or were participants of a conversation that it sees.
+ * the last hour, newest first. The viewer sees jobs for conversations that it sees, and for itself.
  * @throws InvalidInput
  */
 export async function getJobs(

@@ -54,16 +54,13 @@ const isInstalled = async (db: Db): Promise<boolean> => {
 }
 
 /**
- * Whether the viewer sees job `b`. Viewers of a conversation see its jobs. The jobs of a user are seen by the user, and
- * by viewers of any conversation of the user.
+ * Whether the viewer sees job `b`. Viewers of a conversation see its jobs. The jobs for a user are seen by the user only,
+ * because a change of facts queues them, and the facts may be outside the view of others.
  */
 const isSeen = (viewer: Viewer): Sql => sql`(
   CASE WHEN b.name = ${AGENT_QUEUE} OR b.data->>'key' ~ '^conv_\\w{26}$'
     THEN EXISTS (${views(viewer, raw(`c.id = split_part(b.data->>'key', ' ', 1)`))})
-  ELSE b.data->>'key' = ${viewer.actor}::text OR EXISTS (${views(
-    viewer,
-    raw(`c.id IN (SELECT u.conversation_id FROM participant u WHERE u.actor = b.data->>'key')`),
-  )}) END)`
+  ELSE b.data->>'key' = ${viewer.actor}::text END)`
 
 type JobsRead = {
   /** Null means any. */
