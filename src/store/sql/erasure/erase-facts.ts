@@ -54,17 +54,16 @@ export const deleteProfilesOfFacts = async (tx: Tx, tenant: string, factIds: rea
     : tx.$executeRaw`
         DELETE FROM user_profile WHERE tenant = ${tenant}::text AND made_of && ${factIds}::text[]`
 
-/**
- * Reactivates superseded facts, which makes their reconciliation due. Returns the reactivated facts. Of exact
- * duplicates, only the one observed last is reactivated. A fact with an active exact duplicate stays superseded, by
- * that duplicate, with reason DUPLICATED.
- */
-export async function reactivateFacts(
-  tx: Tx,
-  ids: readonly string[],
-): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
-  if (ids.length === 0) return []
-  const reactivated = await tx.$queryRaw<Pick<FactRow, 'id' | 'conversationId'>[]>`
+type Reactivated = Pick<FactRow, 'id' | 'conversationId'>
+
+/** Whether the database refused a row because of a unique index. */
+const isUniqueViolation = (error: unknown): boolean =>
+  (error as { meta?: { driverAdapterError?: { cause?: { kind?: string } } } }).meta?.driverAdapterError?.cause?.kind
+  === 'UniqueConstraintViolation'
+
+/** Makes the facts active that have no active exact duplicate. Of exact duplicates among them, the one observed last. */
+const activate = (tx: Tx, ids: readonly string[]): Promise<Reactivated[]> =>
+  tx.$queryRaw<Reactivated[]>`
     WITH best AS (
       SELECT DISTINCT ON (f.tenant, coalesce(f.user_id, f.conversation_id, ''), f.visibility, f.content_hash) f.id
       FROM fact f
@@ -79,6 +78,25 @@ export async function reactivateFacts(
                       reconciled_at = NULL
     FROM best b WHERE f.id = b.id
     RETURNING f.id, f.conversation_id AS "conversationId"`
+
+/**
+ * Reactivates superseded facts, which makes their reconciliation due. Returns the reactivated facts. Of exact
+ * duplicates, only the one observed last is reactivated. A fact with an active exact duplicate stays superseded, by
+ * that duplicate, with reason DUPLICATED.
+ */
+export async function reactivateFacts(tx: Tx, ids: readonly string[]): Promise<Reactivated[]> {
+  if (ids.length === 0) return []
+  let reactivated: Reactivated[] | null = null
+  while (reactivated === null) {
+    await tx.$executeRaw`SAVEPOINT reactivation`
+    try {
+      reactivated = await activate(tx, ids)
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      // Another transaction has committed an exact duplicate since the statement began. The next attempt sees it.
+      await tx.$executeRaw`ROLLBACK TO SAVEPOINT reactivation`
+    }
+  }
   await tx.$executeRaw`
     UPDATE fact f SET superseded_by = a.id, supersede_reason = 'DUPLICATED'
     FROM fact a
