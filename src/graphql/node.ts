@@ -44,7 +44,7 @@ export const Node = builder.interfaceRef<object>('Node').implement({
   }),
   resolveType(object) {
     const kind = 'id' in object ? kindOf(String(object.id)) : null
-    if (kind !== null && kind in TYPES) return TYPES[kind as keyof typeof TYPES]
+    if (kind !== null) return TYPES[kind]
     return Object.entries(DERIVED_TYPES).find(([field]) => field in object)?.[1] ?? 'Viewer'
   },
 })
