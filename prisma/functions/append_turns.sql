@@ -10,6 +10,7 @@
 --          turns[].leaseSeconds  duration of the lease of an open turn; absent for that of the server
 --          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
 --          turns[].runHolder  holder of the run that writes the turn's results, as for find_calls; absent for none
+--          turns[].contextId  the stored context from which the turn was generated; absent for none
 --          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
 --          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
 --                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
@@ -21,7 +22,7 @@
 -- 'changed' when its kind as a participant became authorKind one entry before, and with the stored parts of a turn
 -- with tool results; or 'repeated', with the turn that its clientId already wrote), or one row that names the fault
 -- ('moved_on', 'other_content', 'held', 'stranger', 'no_call', 'other_name', 'ambiguous', 'waiting', 'no_reply',
--- 'no_claim', 'removed', 'left', 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition,
+-- 'no_context', 'no_claim', 'removed', 'left', 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition,
 -- each turn that wakes up nobody because of the loop guard (wake_up_participants) has a row 'stopped' with the seq of
 -- the entry WAKE_UPS_STOPPED. No two calls may answer with the same claim.
 --
@@ -87,7 +88,7 @@ BEGIN
       id text, actor text, kind participant_kind, "authorKind" participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "writerHash" text, "leaseSeconds" integer, "claimHash" text, "runHolder" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
+      "writerHash" text, "leaseSeconds" integer, "claimHash" text, "runHolder" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, "contextId" text, calls jsonb, results jsonb,
       terms integer[], cues smallint, mentions text[])
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
@@ -140,6 +141,12 @@ BEGIN
              WHERE x.id = s."replyToId" AND x.conversation_id = s.conversation_id
                AND (x.audience IS NULL OR s.actor = ANY (x.audience))
                AND width_bucket(x.seq, s.windows) % 2 = 1 AND width_bucket(x.root_seq, s.windows) % 2 = 1 LIMIT 1) IS NULL
+      UNION ALL
+      SELECT s.call, s.place, 'no_context', s."contextId"
+      FROM said s
+      WHERE s.twin_id IS NULL AND s."contextId" IS NOT NULL
+        AND (SELECT true FROM stored_context x
+             WHERE x.id = s."contextId" AND x.conversation_id = s.conversation_id AND x.actor = s.actor LIMIT 1) IS NULL
       UNION ALL
       SELECT s.call, s.place, 'no_claim', k.fault::text
       FROM said s
@@ -212,12 +219,12 @@ BEGIN
   ), wrote AS (
     INSERT INTO turn (id, conversation_id, seq, root_seq, actor, author_kind, role, status, text, parts, audience, mentions, token_count,
                       prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
-                      client_id, client_hash, created_at, imported_at, reply_to_id, terms, cues)
+                      client_id, client_hash, created_at, imported_at, reply_to_id, context_id, terms, cues)
     SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f."authorKind", f.role, f.status, f.text, coalesce(l.parts, f.parts), f.audience,
            f.mentioned, f.tokens,
            f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
            coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
-           f."importedAt", f."replyToId", salted(f.terms, f.salt), f.cues
+           f."importedAt", f."replyToId", f."contextId", salted(f.terms, f.salt), f.cues
     FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place
   ), recorded AS (
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)

@@ -20,6 +20,7 @@ import type {
   Turn,
   UserProfile,
 } from './generated.ts'
+import type { Context } from './conversation-verbs.ts'
 import type { Page, PageOptions } from './page.ts'
 import { randomId } from './random-id.ts'
 import { followRun, type RunWithReplies } from './runs.ts'
@@ -53,6 +54,11 @@ export type ClientVerbs = {
   retractFact(factId: string, options?: { reason?: string } & RequestOptions): Promise<Fact>
   /** Erases the content of a turn permanently. @throws ColloquyError */
   eraseTurn(turnId: string, options?: RequestOptions): Promise<{ turn: Turn; receipt: ErasureReceipt }>
+  /**
+   * Reads a context that was stored with `store`, as it was when it was built; null if the actor has no such context.
+   * @throws ColloquyError
+   */
+  readContext(contextId: string, options?: RequestOptions): Promise<Context | null>
   /** Reads a run; null if the actor sees no such run. @throws ColloquyError */
   readRun(runId: string, options?: RequestOptions): Promise<RunWithReplies | null>
   /** Yields the run now and after each change, until it has ended. @throws ColloquyError */
@@ -110,6 +116,7 @@ export function createClientVerbs(connection: Connection): ClientVerbs {
     facts: (options) => read(documents.LIST_FACTS, options),
     retractFact: async (factId, options) => (await call(documents.RETRACT_FACT, { factId, ...options })).fact,
     eraseTurn: (turnId, options) => call(documents.ERASE_TURN, { turnId, ...options }),
+    readContext: (contextId, options) => read(documents.READ_CONTEXT, { contextId, ...options }),
     readRun: (runId, options) => read(documents.READ_RUN, { runId, ...options }),
     followRun: (runId, options) => followRun(connection, runId, options),
     async claimTurn(turnId, options) {

@@ -10,7 +10,7 @@ import type {
   CompactInput,
   ContextItem,
   ContextMessage,
-  ContextSizes,
+  ContextFields,
   Conversation,
   ErasureReceipt,
   ExtractFactsInput,
@@ -35,7 +35,7 @@ import { randomId } from './random-id.ts'
 import { settled, type RunWithReplies } from './runs.ts'
 
 /** The message list of a context, with its manifest: the sections, and the items that were omitted. */
-export type Context<Messages = ContextMessage[]> = ContextSizes & { messages: Messages; items: ContextItem[] }
+export type Context<Messages = ContextMessage[]> = ContextFields & { messages: Messages; items: ContextItem[] }
 
 /** A page of hits, best first. */
 export type Recall = { hits: RecallHit[]; pageInfo: PageInfo; plan: { vectorSearch: string; candidates: number } }

@@ -152,14 +152,19 @@ export const RECALL = operation(
 export const BUILD_CONTEXT = operation(
   'query',
   'buildContext',
-  'messages { ...ContextMessage } items { ...ContextItem } ...ContextSizes',
+  'messages { ...ContextMessage } items { ...ContextItem } ...ContextFields',
   'Context',
 )
 /** BUILD_CONTEXT with the messages in the format of a provider's API. */
 export const RENDER_CONTEXT = complete(`query RenderContext($input: BuildContextInput!, $format: MessageFormat) {
   buildContext(input: $input) {
-    ... on Context { messages: rendered(format: $format) items { ...ContextItem } ...ContextSizes }
+    ... on Context { messages: rendered(format: $format) items { ...ContextItem } ...ContextFields }
     ...UserError
+  }
+}`)
+export const READ_CONTEXT = complete(`query ReadContext($contextId: ID!, $as: String) {
+  contextById(id: $contextId, as: $as) {
+    messages { ...ContextMessage } items { ...ContextItem } ...ContextFields
   }
 }`)
 

@@ -50,8 +50,8 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ContextMessage: `ContextMessage {
   role name content parts { ...Part } tokenCount sourceIds
 }`,
-  ContextSizes: `Context {
-  tokenCount tokenBudget truncated stablePrefixTokens
+  ContextFields: `Context {
+  tokenCount tokenBudget truncated stablePrefixTokens id createdAt asOfSeq goneSourceIds
 }`,
   ContextItem: `ContextItem {
   kind included reason tokenCount sourceIds

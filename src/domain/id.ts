@@ -13,6 +13,7 @@ const PREFIXES = {
   approval: 'appr_',
   run: 'run_',
   transfer: 'xfer_',
+  context: 'ctx_',
 } as const
 export type Kind = keyof typeof PREFIXES
 

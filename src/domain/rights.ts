@@ -100,6 +100,11 @@ export const CONDITIONS = {
     reason:
       'Such facts are visible in the whole tenant, and no participants of a conversation are responsible for them.',
   },
+  stored: {
+    when: 'that stores the context',
+    right: 'write',
+    reason: 'The context is kept with the conversation, and displaces the oldest one if there are too many.',
+  },
   otherUser: {
     when: 'about a user other than the viewer',
     right: 'manage',
@@ -244,7 +249,9 @@ const RULES = {
   refreshUserProfile: { right: 'write', limited: 'NONE', conditions: ['otherUser'] },
   // Recall and context
   recall: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
-  buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
+  buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope', 'stored'] },
+  getContexts: { right: 'read', limited: 'OBJECTS' },
+  getReplyPages: { right: 'read', limited: 'OBJECTS' },
   // Agents
   getProviders: { right: 'read', limited: 'NONE' },
   // Operation of the server
@@ -282,19 +289,3 @@ export const VERBS: Readonly<Record<Verb, VerbRule>> = RULES
 /** Whether the relation is at least the required one. */
 export const reaches = (relation: Relation, required: Relation): boolean =>
   RELATIONS.indexOf(relation) <= RELATIONS.indexOf(required)
-
-/** The stored data that determines an actor's relation to a conversation. */
-type RelationData = {
-  owner: string
-  visibility: 'OPEN' | 'MEMBERS'
-  /** Null for an actor who was never a participant. */
-  participant: { leftAt: Date | null; administrator: boolean } | null
-}
-
-/** Returns the actor's relation. The owner of a MEMBERS conversation must also be a participant of it. */
-export function relationOf(actor: string, { owner, visibility, participant }: RelationData): Relation {
-  const isPresent = participant !== null && participant.leftAt === null
-  if (actor === owner && (isPresent || (participant === null && visibility === 'OPEN'))) return 'OWNER'
-  if (isPresent) return participant.administrator ? 'ADMINISTRATOR' : 'PARTICIPANT'
-  return participant === null ? 'STRANGER' : 'FORMER'
-}

@@ -130,6 +130,7 @@ export const VERBS = {
     route: 'POST /conversations/{conversation}/rendered-context',
     tag: 'Memory',
   },
+  contextById: { document: documents.READ_CONTEXT, route: 'GET /contexts/{contextId}', tag: 'Memory' },
   summaries: {
     document: documents.LIST_SUMMARIES,
     route: 'GET /conversations/{conversation}/summaries',

@@ -51,6 +51,11 @@ const turnFields = (t: InputFieldBuilder) => ({
       'Id of the turn to reply to, in any version. The turn must belong to the conversation and be visible to the '
       + 'author. A new turn defaults to null, for no reply.',
   }),
+  contextId: t.id({
+    description:
+      'Id of the stored context from which the turn was generated. It must be a context of the conversation, built in the '
+      + 'view of the author. Defaults to null, for none.',
+  }),
   pinned: t.boolean({
     description:
       'Whether contexts include the turn regardless of its age. Pinned turns share one section of the budget; the '

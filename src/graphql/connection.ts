@@ -58,24 +58,28 @@ type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
 /** Returns the list of a rendered page, which a plan copies into the result; undefined for other pages. */
 const renderedList = (page: Partial<RenderedPage<unknown>>) => page.list as never[] | undefined
 
+type NodeName =
+  | 'ApiKey'
+  | 'Approval'
+  | 'AuditLine'
+  | 'Conversation'
+  | 'Fact'
+  | 'FactSource'
+  | 'Job'
+  | 'Participant'
+  | 'Run'
+  | 'Summary'
+  | 'Turn'
+  | 'WakeUp'
+
 /** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural noun. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
-  name:
-    | 'ApiKey'
-    | 'Approval'
-    | 'AuditLine'
-    | 'Conversation'
-    | 'Fact'
-    | 'FactSource'
-    | 'Job'
-    | 'Participant'
-    | 'Run'
-    | 'Summary'
-    | 'Turn'
-    | 'WakeUp',
+  name: NodeName | 'Reply',
   items: string,
   cursorOf: (item: Item, page: Of) => string,
 ): { Connection: Ref<Of>; Edge: Ref<Edge<Item, Of>> } {
+  // A reply is a turn, in a list with another order than that of turns.
+  const type: NodeName = name === 'Reply' ? 'Turn' : name
   const Edge = builder
     .objectRef<Edge<Item, Of>>(`${name}Edge`)
     .implement({
@@ -89,7 +93,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
           resolve: ({ node, page }) => cursorOf(node, page),
         }),
         node: t.expose('node' as never, {
-          type: name,
+          type,
           description: `The ${name.replace(/\B[A-Z]/g, ' $&').toLowerCase()} at this position.`,
         }),
       }),
@@ -106,7 +110,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
           resolve: (page) => renderedList(page) ?? page.items.map((node) => ({ node, page })),
         }),
         nodes: t.field({
-          type: [name],
+          type: [type],
           description: `The ${items} of this page without their edges, in the same order.`,
           extensions: SHAREABLE,
           resolve: (page) => (renderedList(page) ?? page.items) as never,

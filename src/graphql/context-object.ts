@@ -11,6 +11,7 @@ import { render } from '../domain/context/render.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { builder } from './builder.ts'
 import { ContentPart } from './content.ts'
+import { SHAREABLE } from './sharing.ts'
 import { RoleEnum } from './turn.ts'
 
 /** Maximum number of messages that are rendered without first yielding to the event loop. */
@@ -70,6 +71,7 @@ const ContextMessage = builder
       role: t.field({
         type: RoleEnum,
         description: 'The message role sent to the model: ASSISTANT for the participant given as `as`.',
+        extensions: SHAREABLE,
         resolve: ({ role }) => role,
       }),
       name: t.exposeString('name', {
@@ -85,6 +87,7 @@ const ContextMessage = builder
       parts: t.field({
         type: [ContentPart],
         description: 'All parts, in order. With `as`, tool calls by others, and their results, are text.',
+        extensions: SHAREABLE,
         resolve: ({ parts }) => parts,
       }),
       tokenCount: t.exposeInt('tokenCount', {
@@ -95,6 +98,7 @@ const ContextMessage = builder
         description:
           'Ids of the turns, facts or summary from which the message was made; user ids for profiles. '
           + "Empty for the conversation's system prompt.",
+        extensions: SHAREABLE,
         resolve: ({ sourceIds }) => sourceIds,
       }),
     }),
@@ -108,6 +112,7 @@ const ContextItem = builder
       kind: t.field({
         type: ContextItemKindEnum,
         description: 'Section to which the item belongs.',
+        extensions: SHAREABLE,
         resolve: ({ kind }) => kind,
       }),
       sourceIds: t.field({
@@ -115,6 +120,7 @@ const ContextItem = builder
         description:
           'Ids of the turns, facts or summaries of this item; user ids for profiles. Omitted sources that '
           + 'were not read have no id here; `reason` mentions them.',
+        extensions: SHAREABLE,
         resolve: ({ sourceIds }) => sourceIds,
       }),
       tokenCount: t.exposeInt('tokenCount', { description: 'Token count of the item, included or left out.' }),
@@ -126,12 +132,36 @@ const ContextItem = builder
 export const Context = builder.objectRef<Built>('Context').implement({
   description: 'Messages for a model within a token budget, and a manifest of included and omitted items.',
   fields: (t) => ({
+    id: t.exposeID('id', {
+      nullable: true,
+      description: 'Identifies a stored context; see `contextById`. Null for a context that was not stored.',
+    }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the context was stored. Null for a context that was not stored.',
+    }),
+    asOfSeq: t.exposeInt('asOfSeq', {
+      description:
+        'Journal sequence number of the newest entry of the conversation when the server began to build the context.',
+    }),
+    goneSourceIds: t.field({
+      type: ['ID'],
+      description:
+        'Sources that a stored context has lost: turns, facts and summaries that were erased or deleted, whose content '
+        + 'retention removed, or that the viewer no longer sees; the user id for a profile, or the ids of the facts from '
+        + 'which it was made. The messages with these sources are left out of `messages` and `rendered`; `items` and the '
+        + 'token counts stay as they were. Empty for a complete context.',
+      extensions: SHAREABLE,
+      resolve: ({ goneSourceIds }) => goneSourceIds,
+    }),
     messages: t.field({
       type: [ContextMessage],
       description:
         "The messages, in the order of the sections: the conversation's system prompt, profiles, facts, "
         + 'summaries, instructions and pinned turns, recent turns, relevant facts, recalled turns, the newest turn, and the turn to answer '
         + 'if it is an earlier one.',
+      extensions: SHAREABLE,
       resolve: ({ messages }) => messages,
     }),
     rendered: t.field({
@@ -146,6 +176,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
           description: 'Format of the provider or library that receives the messages. Defaults to OPENAI.',
         }),
       },
+      extensions: SHAREABLE,
       resolve({ messages }, { format }) {
         const rendered = () => render(messages, format ?? 'OPENAI')
         return messages.length > RENDERED_AT_ONCE ? yieldToEventLoop().then(rendered) : rendered()
@@ -166,6 +197,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
     items: t.field({
       type: [ContextItem],
       description: 'The manifest: one item for each message, in order, then one for each group of omitted sources.',
+      extensions: SHAREABLE,
       resolve: ({ items }) => items,
     }),
     stablePrefixTokens: t.exposeInt('stablePrefixTokens', {

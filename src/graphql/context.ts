@@ -4,6 +4,7 @@ import { BUILT_IN_DEFAULTS, HITS, MAX_HITS, MAX_TOKENS } from '../domain/call-de
 import { DEFAULT_SHARES } from '../domain/context/budget.ts'
 import { buildContext, coveringJournal } from '../domain/context/build.ts'
 import { MAX_RECENT_TURNS } from '../domain/context/options.ts'
+import { MAX_STORED } from '../domain/context/store.ts'
 import { MAX_FACTS, MAX_PROFILES } from '../domain/context/profiles-and-facts.ts'
 import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -128,6 +129,12 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
         'Sections of the context, and whether summaries replace the oldest turns. Defaults to '
         + `\`CallDefaults.contextStrategy\` of the tenant, which defaults to ${BUILT_IN_DEFAULTS.contextStrategy}.`,
     }),
+    store: t.boolean({
+      defaultValue: false,
+      description:
+        'Whether to store the context with the conversation, so that `contextById` returns it again. Needs the right '
+        + `\`write\`. The newest ${MAX_STORED.toLocaleString('en-US')} of a conversation are kept. Defaults to false.`,
+    }),
     maxMessages: t.int({ description: 'Maximum number of messages. Null for no limit.' }),
     maxChars: t.int({ description: 'Maximum length of all text, in UTF-16 units. Null for no limit.' }),
   }),
@@ -138,7 +145,7 @@ builder.queryField('buildContext', (t) =>
     type: Context,
     description:
       'Builds the messages to send to a model, within a token budget. The same input and an unchanged '
-      + 'conversation give the same context. Marks the included facts as recalled, and stores nothing else.',
+      + 'conversation give the same context. Marks the included facts as recalled, and stores nothing else unless `store` is true.',
     errors: orErrors('BuildContext', [InvalidInput, NotFound, NotAllowed, BudgetTooSmall], 'The context, or an error.'),
     args: {
       input: t.arg({
@@ -150,7 +157,10 @@ builder.queryField('buildContext', (t) =>
     async resolve(_, { input }, context) {
       const { reading, viewer } = context
       const given = await atConversation(context, input)
-      const build = () => readOnReplica(context, coveringJournal(given), (deps) => buildContext(deps, viewer, given))
+      const build = () =>
+        given.store
+          ? context.work.read(() => buildContext(context.deps, viewer, given))
+          : readOnReplica(context, coveringJournal(given), (deps) => buildContext(deps, viewer, given))
       const tokenBudget = input.tokenBudget ?? (await reading.defaults.of(viewer.tenant)).tokenBudget
       return tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
     },

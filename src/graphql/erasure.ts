@@ -2,7 +2,8 @@
 
 import { deleteConversation } from '../domain/erasure/delete-conversation.ts'
 import { eraseTurn, type ErasedTurn } from '../domain/erasure/erase-turn.ts'
-import { eraseUser, getErasure, INLINE_MS, type Erasure } from '../domain/erasure/erase-user.ts'
+import { eraseUser, INLINE_MS } from '../domain/erasure/erase-user.ts'
+import { getErasure, type Erasure } from '../domain/erasure/erasure.ts'
 import { setLegalHold } from '../domain/erasure/legal-hold.ts'
 import { verifyErasureReceipt, type ErasureReceipt } from '../domain/erasure/receipt.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'

@@ -1,6 +1,8 @@
 // The values that fields of many objects load by id, each with one read for all ids of a batch (batch.ts).
 
 import { getConversations, type Conversation } from '../domain/conversation.ts'
+import type { Context } from '../domain/context/message.ts'
+import { getContexts, getReplyPages } from '../domain/context/stored.ts'
 import type { PresenceState } from '../domain/presence-state.ts'
 import { NO_PAGE, type Page, type Paging } from '../domain/page.ts'
 import { countOfParticipants, pageOfParticipants } from '../domain/participant-page.ts'
@@ -130,6 +132,12 @@ export const loadPageOfSources: Load<string, Paging, Page<FactSource>> = byId(
   getFactSourcePages,
   NO_PAGE,
 )
+
+/** The stored context; null if it does not exist or the viewer may not read it. */
+export const loadContext = withoutArgs<Context | null>(byId('context', getContexts, null))
+
+/** A page of the turns in the viewer's view that were generated from a stored context with the turn or fact. */
+export const loadPageOfReplies: Load<string, Paging, Page<Turn>> = byId('page of replies', getReplyPages, NO_PAGE)
 
 /** The summaries that cover the conversation's oldest turns, oldest first. */
 export const loadSummaries = withoutArgs<Summary[]>(byId('summaries', coveringSummaries, []))

@@ -44,7 +44,8 @@ export const Node = builder.interfaceRef<object>('Node').implement({
   }),
   resolveType(object) {
     const kind = 'id' in object ? kindOf(String(object.id)) : null
-    if (kind !== null) return TYPES[kind]
+    // A context is no Node, because a context that was not stored has no id.
+    if (kind !== null && kind in TYPES) return TYPES[kind as keyof typeof TYPES]
     return Object.entries(DERIVED_TYPES).find(([field]) => field in object)?.[1] ?? 'Viewer'
   },
 })
@@ -68,6 +69,8 @@ async function loadNode(context: RequestContext, id: string): Promise<object | n
       return loadRun(context, id)
     case 'transfer':
       return context.work.read(() => getTransfer(context.reading, context.viewer, id))
+    case 'context':
+      return null
     case null:
       return loadDerived(context, id)
   }

@@ -14,6 +14,7 @@ const OTHER_NAMES: Readonly<Record<string, Verb>> = {
   apiKeys: 'getApiKeys',
   approvals: 'getApprovals',
   auditLog: 'getAuditLog',
+  contextById: 'getContexts',
   conversation: 'getConversations',
   conversations: 'getConversationPage',
   conversationEvents: 'readEventsOf',

@@ -59,6 +59,11 @@ const RunContextInput = builder.inputType('RunContextInput', {
       type: ContextStrategyEnum,
       description: 'Sections of the context. Defaults as for buildContext.',
     }),
+    store: t.boolean({
+      description:
+        'Whether to store the context of each call of the provider, without `instructions` and `tools`, so that '
+        + '`Turn.context` of its reply returns it. Defaults to false.',
+    }),
   }),
 })
 

@@ -4,6 +4,7 @@
 import { createConversation, getConversations, updateConversation } from '../../src/domain/conversation.ts'
 import { getConversationPage } from '../../src/domain/conversation-page.ts'
 import { buildContext } from '../../src/domain/context/build.ts'
+import { getContexts } from '../../src/domain/context/stored.ts'
 import { render } from '../../src/domain/context/render.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -56,6 +57,8 @@ export type Room = {
   /** Open turns by bob. */
   openIds: string[]
   factId: string
+  /** A context in the view of ada. */
+  contextId: string
   /** A run that has ended; and a run in another conversation that waits for two decisions. */
   runId: string
   waitingRunId: string
@@ -84,6 +87,7 @@ export async function furnish(deps: Deps, { name, as }: Pick<Tenant, 'name' | 'a
     conversationId,
     facts: [{ subject: 'ada', predicate: 'likes', object: 'sailing' }],
   })
+  const { id: contextId } = await buildContext(deps, ada, { conversationId, tokenBudget: 1000, store: true })
   const { run } = await runTurn(deps, ada, {
     conversationId,
     actor: 'bot',
@@ -100,6 +104,7 @@ export async function furnish(deps: Deps, { name, as }: Pick<Tenant, 'name' | 'a
     whisperId: whisper.id,
     openIds,
     factId: facts[0]!.id,
+    contextId: contextId!,
     runId: run.id,
     waitingRunId: waiting.runId,
     approvalId: waiting.approvalIds[0]!,
@@ -170,6 +175,8 @@ const LIBRARY: Record<string, Call> = {
     const { messages, ...sizes } = await buildContext(deps, viewer, input)
     return { ...sizes, messages: render(messages, format) }
   },
+  contextById: async (deps, viewer, { contextId }) =>
+    found((await getContexts(deps, viewer, [contextId])).get(contextId)),
   summaries: inConversation(async (deps, viewer, { conversationId: id }) => ({
     nodes: await getCoveringSummaries(deps, viewer, id),
   })),
@@ -264,6 +271,7 @@ export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
     ],
   ],
   ['renderContext', ({ conversationId }) => [{ conversationId, tokenBudget: 1000, format: 'ANTHROPIC' }]],
+  ['contextById', ({ contextId }) => [{ contextId }, { contextId: missing('ctx') }]],
   ['facts', () => [{}, { filter: { subject: 'ada' } }, { filter: { minConfidence: 2 } }]],
   ['summaries', ({ conversationId }) => [{ conversationId }, { conversationId: missing('conv') }]],
   ['run', ({ runId }) => [{ runId }, { runId: missing('run') }]],

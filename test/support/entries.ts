@@ -26,6 +26,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   model: null,
   adapter: null,
   traceId: null,
+  contextId: null,
   removedAt: null,
   contentHash: null,
   citations: null,

@@ -147,6 +147,35 @@ describe('docs/recall.md', () => {
   })
 })
 
+describe('docs/context-and-summaries.md', () => {
+  it('shows a stored context again, and the turn that was generated from it', async () => {
+    const example = (name: string) =>
+      blocks(readDocument('docs/context-and-summaries.md'), 'graphql').find(({ text }) => text.includes(` ${name}(`))!
+        .text
+    const conversationId = await createConversation('shown again')
+    const query = '{ conversation(key: "shown again") { turns { nodes { id } } } }'
+    await append(conversationId, 'ada', 'When does the harbour open?')
+    await append(conversationId, 'bot', 'Let me see.')
+    const turnIds = (await ask(query)).data.conversation.turns.nodes.map(({ id }: { id: string }) => id)
+    const { id: contextId, rendered } = (await ask(example('Stored'), { conversationId })).data.buildContext
+    expect(rendered).toMatchObject([{ content: 'When does the harbour open?' }, { content: 'Let me see.' }])
+    const { turn } = (await ask(example('Reply'), { conversationId, contextId })).data.appendTurn
+    await ask('mutation ($id: ID!) { eraseTurn(input: { turnId: $id }) { ... on UserError { message } } }', {
+      id: turnIds[1],
+    })
+    const { nodes } = (await ask(example('Shown'), { turnIds: [turnIds[0], turn.id] })).data
+    const reply = { id: turn.id, text: 'It opens at nine.' }
+    expect(nodes).toEqual([
+      { text: 'When does the harbour open?', context: null, usedIn: { nodes: [reply] } },
+      {
+        text: reply.text,
+        context: { id: contextId, rendered: rendered.slice(0, 1), goneSourceIds: [turnIds[1]] },
+        usedIn: { nodes: [] },
+      },
+    ])
+  })
+})
+
 describe('the client of docs/streaming-and-subscriptions.md', () => {
   it.runIf(isLong)('resumes after every lost connection and receives each entry once', async () => {
     const proxy = await createProxy(server.url)

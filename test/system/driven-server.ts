@@ -99,6 +99,8 @@ export type Ids = {
   open: string
   fact: string
   summary: string
+  /** A context in the view of ann. */
+  context: string
   run: string
   approval: string
   apiKey?: string
@@ -144,6 +146,7 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
     if (name === 'conversationId' || (name === 'id' && field.name === 'Query.conversation')) return ids.conversation
     if (name === 'conversationKey') return ids.key
     if (name === 'turnId' && OF_OPEN_TURNS.has(field.name)) return ids.open
+    if (name === 'contextId' || (name === 'id' && field.name === 'Query.contextById')) return ids.context
     if (name === 'runId' || (name === 'id' && field.name === 'Query.run')) return ids.run
     if (name === 'factId') return ids.fact
     if (name === 'approvalId') return ids.approval
@@ -252,6 +255,13 @@ export async function createObjects(
     },
     'run { approvals { nodes { id } } }',
   )
+  const built = await post(
+    server,
+    `query ($id: ID!) { buildContext(input: { conversationId: $id, tokenBudget: 8000, as: "ann", store: true }) {
+       ... on Context { id } ... on UserError { message } } }`,
+    { id: conversationId },
+    headers,
+  )
   return {
     conversation: conversationId,
     key,
@@ -259,6 +269,7 @@ export async function createObjects(
     open: open.id,
     fact: recorded.facts[0].id,
     summary: '',
+    context: built.body.data!.buildContext.id,
     run: waiting.id,
     // The agent does not see a private turn, so it calls no tool.
     approval: asking.approvals.nodes[0]?.id ?? '',

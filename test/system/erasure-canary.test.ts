@@ -129,6 +129,7 @@ async function read(server: DrivenServer, conversationId: string, user: string):
           includeFacts: true,
           semanticRecall: { k: 5 },
           recentTurns: 1,
+          store: true,
         },
       },
     ),

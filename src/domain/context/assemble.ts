@@ -34,7 +34,7 @@ import {
   type MeasuredTurns,
   type Tokens,
 } from './measure.ts'
-import { textMessage, type Context, type ContextItem } from './message.ts'
+import { textMessage, type Assembled, type ContextItem } from './message.ts'
 import { matchCalls } from './perspective.ts'
 import { needsOpening, toContext } from './to-context.ts'
 import { createYield } from '../../yield.ts'
@@ -45,7 +45,11 @@ import { createYield } from '../../yield.ts'
  * @throws BudgetTooSmall if the system prompt, the newest turn and the turn to answer exceed the token budget
  * @throws InvalidInput if they exceed maxMessages or maxChars
  */
-export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
+export async function assemble(
+  tokens: Tokens,
+  material: ContextMaterial,
+  request: AssemblyRequest,
+): Promise<Assembled> {
   const through = material.summaries.at(-1)?.toPosition ?? 0
   let filled = material.isWhole ? await fill(tokens, { ...material, summaries: [], tooLong: [] }, request) : null
   if (!filled?.sections.isWhole) {

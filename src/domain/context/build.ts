@@ -23,6 +23,7 @@ import { contextOptions, MAX_RECENT_TURNS, NEEDS_RECALL } from './options.ts'
 import { findRelevantFacts } from './profiles-and-facts.ts'
 import type { RecalledTurn } from './quote.ts'
 import { isWideRecall, readsOutside, requireSources } from './sources.ts'
+import { storeContext } from './store.ts'
 
 /**
  * Number of hits requested in addition to `k`, because some hits may be in the context already. If all requested hits
@@ -59,8 +60,8 @@ export const coveringJournal = (input: BuildContextInput): string | null =>
 
 /**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
- * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else. For
- * the same data and input, the context is the same. The budget, the strategy and the options of recall default to those
+ * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled. Stores the context if `store`
+ * is true, and nothing else. For the same data and input, the context is the same. The budget, the strategy and the options of recall default to those
  * of the tenant.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts. The context ends
@@ -68,7 +69,8 @@ export const coveringJournal = (input: BuildContextInput): string | null =>
  * @param outside the viewer who must also see the data from outside the conversation, and whose credential must permit
  * it; by default, the viewer of the context
  * @throws InvalidInput, also for a turn `answering` that is not committed, or has no content @throws NotFound
- * @throws NotAllowed if rights.ts denies the call
+ * @throws NotAllowed if rights.ts denies the call; to store the context, also if the conversation is MEMBERS and the viewer
+ * has left it
  * @throws BudgetTooSmall if the system prompt, the newest turn and the turn `answering` exceed the budget
  */
 export async function buildContext(
@@ -144,7 +146,7 @@ export async function buildContext(
   const findFacts = async (addressed: AddressedTurn | null) =>
     findRelevantFacts(deps, readers, { conversationId, users: read.factUsers }, queryOf(addressed))
 
-  const context = await assemble({ count: (text) => deps.tokens.recount(text), sizes: deps.sizes }, material, {
+  const assembled = await assemble({ count: (text) => deps.tokens.recount(text), sizes: deps.sizes }, material, {
     tokenBudget: given.tokenBudget,
     maxMessages: given.maxMessages ?? null,
     maxChars: given.maxChars ?? null,
@@ -154,8 +156,10 @@ export async function buildContext(
     recall: recallOptions ? { k: wanted, find } : null,
     findFacts: given.includeFacts ? findFacts : null,
   })
-  deps.recalledFacts.add(context.messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : [])))
-  return context
+  deps.recalledFacts.add(assembled.messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : [])))
+  const { lastSeq: asOfSeq, profileFacts } = read
+  const context: Context = { ...assembled, id: null, createdAt: null, asOfSeq, goneSourceIds: [], profileFacts }
+  return given.store ? storeContext(deps, viewer, conversationId, context) : context
 }
 
 /** Returns the input with the defaults of the tenant for the budget, the strategy and the recall. */

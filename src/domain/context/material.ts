@@ -16,7 +16,7 @@ import { MESSAGE_OVERHEAD } from './budget.ts'
 import type { ContextDeps } from './deps.ts'
 import { mayFitShortened } from './fit-summaries.ts'
 import { distinctNames } from './names.ts'
-import { readProfilesAndFacts } from './profiles-and-facts.ts'
+import { readProfilesAndFacts, type ProfilesAndFacts } from './profiles-and-facts.ts'
 import { hasContent } from './perspective.ts'
 import { firstLimit, readRecent, turnsRead, type TurnRequest } from './recent-turns.ts'
 import { areSameTurns, type TurnsToRead } from './turn-guesses.ts'
@@ -55,6 +55,8 @@ export async function readMaterial(
     recent: Turn[]
     names: Map<string, string>
     scope: ScopeRead | null
+    profileFacts: ProfilesAndFacts['profileFacts']
+    lastSeq: number
     factUsers: string[]
   }
 > {
@@ -108,6 +110,8 @@ export async function readMaterial(
     systemPrompt: conversation.systemPrompt,
     profiles: memory.profiles.map((profile) => ({ ...profile, name: names.get(profile.id)! })),
     facts: memory.facts,
+    profileFacts: memory.profileFacts,
+    lastSeq: conversation.lastSeq,
     hasAllFacts: memory.hasAllFacts,
     factUsers: memory.factUsers,
     summaries: usesSummaries ? current : [],

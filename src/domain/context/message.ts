@@ -46,7 +46,8 @@ export type ContextMessage = Message & {
   tokenCount: number
 }
 
-export type Context = {
+/** A context before it is known when it was built. */
+export type Assembled = {
   messages: ContextMessage[]
   tokenCount: number
   tokenBudget: number
@@ -58,6 +59,22 @@ export type Context = {
    * context usually begins with the same bytes.
    */
   stablePrefixTokens: number
+}
+
+export type Context = Assembled & {
+  /** Null for a context that was not stored. */
+  id: string | null
+  /** Time at which it was stored; null for a context that was not stored. */
+  createdAt: Date | null
+  /** The newest entry of the journal when the context was built. */
+  asOfSeq: number
+  /**
+   * Ids of the sources whose messages a stored context has lost, because the sources were erased or left the view; user
+   * ids for profiles. In the order of the messages.
+   */
+  goneSourceIds: string[]
+  /** The facts from which the included profiles were made, by user. Empty for a context that was read. */
+  profileFacts: ReadonlyMap<string, readonly string[]>
 }
 
 export const contentOf = (parts: readonly ContentPart[]): string =>

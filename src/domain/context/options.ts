@@ -26,6 +26,7 @@ export const contextOptions = {
   sinceSeq: count.nullish(),
   query: text(MAX_QUERY).min(1, 'must not be empty').nullish(),
   strategy: z.enum(STRATEGIES).nullish(),
+  store: z.boolean().nullish(),
 }
 
 type Searching = { query?: unknown; semanticRecall?: unknown; includeFacts?: unknown }

@@ -24,6 +24,8 @@ export type ProfilesAndFacts = {
   profiles: Omit<QuotedProfile, 'name'>[]
   /** The users of `profiles`, in the same order. `displayName` is null if the participant has none. */
   people: { actor: string; displayName: string | null }[]
+  /** The facts from which the profiles were made, by user. */
+  profileFacts: ReadonlyMap<string, readonly string[]>
   facts: QuotedFact[]
   /** The people whose facts from other conversations are included. */
   factUsers: string[]
@@ -118,6 +120,7 @@ export async function readProfilesAndFacts(
   return {
     profiles: quoted.map(({ userId, content }) => ({ id: userId, text: content })),
     people: quoted.map(({ userId, displayName }) => ({ actor: userId, displayName })),
+    profileFacts: new Map(quoted.map(({ userId, madeOf }) => [userId, madeOf])),
     facts: facts.map(toQuoted),
     factUsers: people.map(({ actor }) => actor),
     hasAllFacts: rows.length <= MAX_FACTS,

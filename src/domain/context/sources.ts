@@ -4,14 +4,16 @@
 
 import { requirePermits } from '../authorize.ts'
 import type { Platform } from '../platform.ts'
+import type { Condition } from '../rights.ts'
 import { beyondConversations, lacksRight } from '../rights-text.ts'
 import type { Viewer } from '../view.ts'
 
-/** The options of a context that add data from outside its conversation. */
+/** The options of a context that need rights: those that add data from outside its conversation, and `store`. */
 export type Sources = {
   semanticRecall?: { scope?: 'CONVERSATION' | 'OWNER' | 'TENANT' | null | undefined } | null | undefined
   includeFacts?: boolean | null | undefined
   includeProfile?: boolean | null | undefined
+  store?: boolean | null | undefined
 }
 
 /** Whether the recall of the context searches more than the context's conversation. */
@@ -24,7 +26,7 @@ export const readsOutside = (sources: Sources): boolean =>
 
 /**
  * Checks that the viewer's credential permits the data that the context takes from outside its conversation.
- * @throws NotAllowed without the right `read`, without the right that a scope needs, or if the credential is limited to
+ * @throws NotAllowed without the right `read`, without the right that a scope or `store` needs, or if the credential is limited to
  * some conversations, for sources other than facts, which are filtered
  */
 export async function requireSources(
@@ -38,6 +40,7 @@ export async function requireSources(
     if (!principal.rights.has('read')) throw lacksRight('read', verb)
     if (principal.conversations && (isWideRecall(sources) || sources.includeProfile)) throw beyondConversations(verb)
   }
-  const conditions = sources.semanticRecall?.scope === 'TENANT' ? (['tenantScope'] as const) : []
+  const conditions: Condition[] = sources.semanticRecall?.scope === 'TENANT' ? ['tenantScope'] : []
+  if (sources.store) conditions.push('stored')
   await requirePermits(db.of(viewer.tenant), viewer, verb, conversationId, conditions)
 }

@@ -3,7 +3,7 @@
 import { NOTHING, plus, tokensOf, type Size } from './budget.ts'
 import { sizesOf, type MeasuredMessage } from './measure.ts'
 import { REPEATED } from './duplicates.ts'
-import { ALREADY_INCLUDED, contentOf, type Context, type ContextItem, type Message } from './message.ts'
+import { ALREADY_INCLUDED, contentOf, type Assembled, type ContextItem, type Message } from './message.ts'
 import { SHORTENED } from './quote.ts'
 
 /** The reasons of sources that are left out because the context contains their content. */
@@ -19,7 +19,7 @@ export function toContext(
   { prefix, recalled, newest }: Record<'prefix' | 'recalled' | 'newest', MeasuredMessage[]>,
   opening: Size,
   omitted: ContextItem[],
-): Context {
+): Assembled {
   const measured = [...prefix, ...recalled, ...newest]
   const messages = measured.map(({ kind, role, name, labelled, parts, position, sourceIds, reason, size }) => ({
     kind,

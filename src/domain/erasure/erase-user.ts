@@ -19,6 +19,7 @@ import {
   type ErasureRow,
 } from '../../store/sql/erasure/erasures.ts'
 import { deleteProfilesOfFacts, lockFactsById } from '../../store/sql/erasure/erase-facts.ts'
+import { deleteContextsOf, loseSources } from '../../store/sql/erasure/stored-contexts.ts'
 import { Prisma } from '../../store/generated/client.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { readFactsFrom, removeSources } from '../../store/sql/fact/fact-sources.ts'
@@ -28,53 +29,37 @@ import type { Tx } from '../../store/db.ts'
 import { changeResponse } from '../agent-settings.ts'
 import { auditRecord } from '../audit/line.ts'
 import { authorize, requirePermits } from '../authorize.ts'
+import { derivedId } from '../derived-id.ts'
 import { appendFactsChanged, lockConversations } from '../fact/write.ts'
-import { name, parse, storable } from '../input.ts'
+import { name, parse } from '../input.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries, announcePresence } from '../publisher.ts'
 import type { Viewer } from '../view.ts'
 import { finishFacts } from './erase-steps.ts'
+import { readErasure, type Erasure } from './erasure.ts'
 import { erasePositions } from './erase-turn.ts'
 import { requireNoHold } from './legal-hold.ts'
-import { HELD, hashOfUser, receiptOf, receiptRecord, toReceipt, type ErasureReceipt } from './receipt.ts'
+import { HELD, hashOfUser, receiptOf, receiptRecord } from './receipt.ts'
 
 /** Maximum number of turns that one transaction erases. */
 const BATCH_TURNS = 100
 /** Maximum number of facts that one transaction erases. */
 const BATCH_FACTS = 100
+/** Maximum number of stored contexts that one transaction deletes. */
+const BATCH_CONTEXTS = 100
 /** Maximum time for which one call erases, ms; the background task continues. */
 export const INLINE_MS = 2_000
 /** The actor of the lines that the background task writes to the audit log. */
 const SYSTEM = 'colloquy'
-
-/** An erasure of a user. `receipt` is null until it is complete. */
-export type Erasure = { id: string; createdAt: Date; receipt: ErasureReceipt | null }
-
-const toErasure = ({
-  id,
-  kind,
-  subject,
-  counts,
-  createdAt,
-  completedAt,
-  document,
-  signature,
-}: ErasureRow): Erasure => ({
-  id,
-  createdAt,
-  receipt:
-    completedAt === null || document === null
-      ? null
-      : toReceipt({ id, kind, subject, counts, completedAt, document, signature }),
-})
 
 const eraseUserInput = z.object({ userId: name })
 export type EraseUserInput = z.input<typeof eraseUserInput>
 
 /**
  * Erases the user's turns, display names, metadata, agent settings, profile and presence, the options of its runs, the
- * texts of its decisions about approvals, the facts about the user or asserted by it, and the title and metadata of
- * conversations that it owns. Cancels imports that are writing turns of the user. Skips conversations under legal hold.
+ * texts of its decisions about approvals, the facts about the user or asserted by it, the contexts stored in its view, and
+ * the title and metadata of conversations that it owns. Messages of other stored contexts that quote any of this lose their
+ * content. Cancels imports that are writing turns of the user. Skips conversations under legal hold.
  * Erases for up to INLINE_MS; a background task continues. If the user has an unfinished erasure, continues it instead of
  * starting another one.
  * @throws InvalidInput @throws NotAllowed if rights.ts denies the call, or if the user is under legal hold
@@ -106,17 +91,6 @@ export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUser
   return (await readErasure(deps, tenant, id))!
 }
 
-async function readErasure({ db }: Pick<Platform, 'db'>, tenant: string, id: string): Promise<Erasure | null> {
-  const found = await db.of(tenant).erasure.findFirst({ where: { id, tenant } })
-  return found && toErasure(found as ErasureRow)
-}
-
-/** Returns the erasure; null if the tenant has no erasure with that id. @throws NotAllowed */
-export async function getErasure(deps: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Erasure | null> {
-  authorize(viewer, 'getErasure')
-  return storable(id) === null ? readErasure(deps, viewer.tenant, id) : null
-}
-
 /** Continues unfinished erasures, oldest first, for up to INLINE_MS. Returns the number of steps. */
 export async function continueErasures(deps: Platform): Promise<number> {
   const until = deps.clock.performance.now() + INLINE_MS
@@ -138,7 +112,10 @@ async function eraseNext(deps: Platform, id: string): Promise<boolean> {
   if (!erasure || erasure.completedAt !== null) return false
   try {
     return (
-      (await eraseNextTurns(deps, erasure)) || (await eraseNextFacts(deps, erasure)) || (await complete(deps, erasure))
+      (await eraseNextTurns(deps, erasure))
+      || (await eraseNextFacts(deps, erasure))
+      || (await eraseNextContexts(deps, erasure))
+      || (await complete(deps, erasure))
     )
   } catch (error) {
     if (error instanceof AlreadyDone) return true
@@ -263,10 +240,21 @@ async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: Era
     const changed = (await finish?.(tx)) ?? []
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
     await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
-    await addErasureCounts(tx, id, { fact: rows, user_profile: profiles })
+    // A quoted fact may name its author, so the messages of facts that have other sources lose their content, too.
+    const messages = await loseSources(tx, facts)
+    await addErasureCounts(tx, id, { fact: rows, user_profile: profiles, stored_context_message: messages })
     afterCommit(() => deps.notifyWorkers([], users))
   })
   return true
+}
+
+/** Deletes a batch of the contexts that were stored in the user's view. Returns false if there are none. */
+async function eraseNextContexts(deps: Platform, { id, tenant, subject: user }: ErasureRow): Promise<boolean> {
+  return withTransaction(deps.db, tenant, async (tx) => {
+    const contexts = await deleteContextsOf(tx, tenant, user, BATCH_CONTEXTS)
+    if (contexts > 0) await addErasureCounts(tx, id, { stored_context: contexts })
+    return contexts > 0
+  })
 }
 
 /** Deletes the profile and the other remaining data, and writes the receipt. Returns false, because no step follows. */
@@ -277,7 +265,8 @@ async function complete(deps: Platform, { id, tenant, subject: user }: ErasureRo
     await tx.userProgress.deleteMany({ where: { tenant, userId: user } })
     await tx.profileProgress.deleteMany({ where: { tenant, userId: user } })
     const approvals = await clearDecisionsOf(tx, tenant, user)
-    await addErasureCounts(tx, id, { user_profile: profiles, approval: approvals })
+    const messages = await loseSources(tx, [derivedId({ kind: 'profile', tenant, userId: user })])
+    await addErasureCounts(tx, id, { user_profile: profiles, approval: approvals, stored_context_message: messages })
     const subject = hashOfUser(deps.integrityKeys, tenant, user)
     const { counts } = (await tx.erasure.findUniqueOrThrow({ where: { id } })) as ErasureRow
     const completedAt = new Date()

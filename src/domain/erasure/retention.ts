@@ -14,6 +14,7 @@ import {
   removeContent,
   type RetainedConversation,
 } from '../../store/sql/erasure/retention.ts'
+import { loseSources } from '../../store/sql/erasure/stored-contexts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import { auditRecord } from '../audit/line.ts'
@@ -137,6 +138,10 @@ async function removeFrom(
         hash: retention === 'AUDIT_ONLY' && keys ? contentHashOf(keys, turn) : null,
       }))
       await removeContent(tx, id, hashed, retention === 'EPHEMERAL')
+      await loseSources(
+        tx,
+        removable.map((turn) => turn.id),
+      )
       await tx.conversation.update({ where: { id }, data: { removedThrough: last } })
       afterCommit(() => releaseDerivatives(deps, id))
       return { count: removable.length, isComplete: last >= through }

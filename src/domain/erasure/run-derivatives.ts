@@ -1,4 +1,5 @@
-// Runs the steps of the register of derivatives, in its order, which is the order of locks: journals, facts, profiles.
+// Runs the steps of the register of derivatives, in its order, which is the order of locks: journals, facts, profiles,
+// stored contexts.
 
 import type { Tx } from '../../store/db.ts'
 import type { Subject } from '../../store/job-queue.ts'

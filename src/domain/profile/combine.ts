@@ -67,15 +67,21 @@ export async function combine(
   deps: CombineDeps,
   tenant: string,
   profiles: readonly ProfileOfSet[],
-): Promise<{ userId: string; updatedAt: Date } & Text> {
+): Promise<{ userId: string; updatedAt: Date; madeOf: string[] } & Text> {
   const updatedAt = new Date(Math.max(...profiles.map((profile) => profile.updatedAt.getTime())))
   const { userId } = profiles[0]!
+  const madeOf = [...new Set(profiles.flatMap((profile) => profile.madeOf))]
   const filled = profiles.filter(({ content }) => content.trim() !== '')
   const [only] = filled
   if (filled.length <= 1) {
     const { content, tokenCount } = only ?? profiles[0]!
-    return { userId, updatedAt, content, tokenCount }
+    return { userId, updatedAt, madeOf, content, tokenCount }
   }
   const isByRules = filled.every(({ madeBy }) => madeBy === RULES)
-  return { userId, updatedAt, ...(isByRules ? await fromFacts(deps, tenant, filled) : await ofTexts(deps, filled)) }
+  return {
+    userId,
+    updatedAt,
+    madeOf,
+    ...(isByRules ? await fromFacts(deps, tenant, filled) : await ofTexts(deps, filled)),
+  }
 }

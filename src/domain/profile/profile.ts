@@ -15,6 +15,8 @@ export type UserProfile = {
   userId: string
   content: string
   tokenCount: number
+  /** Ids of the facts from which the combined profiles were made. */
+  madeOf: string[]
   /** Time at which the newest of the combined profiles last changed. */
   updatedAt: Date
 }

@@ -7,6 +7,7 @@ import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../store/sql/run/provider-calls.ts'
 import { buildContext } from '../context/build.ts'
+import { storeContext } from '../context/store.ts'
 import { findAnswered } from '../context/find-answered.ts'
 import { abortOwnTurn, abortTurn, commitTurn } from '../streaming-turn/stream.ts'
 import { openTurn, STREAM_LEASE } from '../turn/append.ts'
@@ -55,14 +56,16 @@ async function answeredTurn(deps: RunDeps, run: RunRow): Promise<string | null> 
   )
 }
 
+/** Returns the messages for the provider, their token count, and the id of the stored context; null for none. */
 async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
   const reader = await readerOf(deps, run)
-  const { tokenBudget: given, ...context } = sourcesFor(reader, options.context ?? {})
+  const { tokenBudget: given, store, ...context } = sourcesFor(reader, options.context ?? {})
   const tokenBudget = given ?? (await deps.defaults.of(run.tenant)).tokenBudget
   const answering = await answeredTurn(deps, run)
   const { conversationId, actor } = run
   const parts = { instructions: options.instructions ?? null, tools, tokenBudget }
-  return composePrompt(
+  let contextId: string | null = null
+  const prompt = await composePrompt(
     parts,
     (text) => deps.tokens.count(text),
     async (budget) => {
@@ -70,9 +73,12 @@ async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
       const built = await buildContext(deps, agentOf(run), input, reader).catch((error: unknown) => {
         throw error instanceof NotAllowed ? notAllowed(error) : error
       })
-      return withoutPrivate(deps, run, built)
+      const sent = await withoutPrivate(deps, run, built)
+      if (store) contextId = (await storeContext(deps, agentOf(run), conversationId, sent)).id
+      return sent
     },
   )
+  return { ...prompt, contextId }
 }
 
 /** The parameters of the call, other than its messages. */
@@ -98,7 +104,11 @@ function paramsOf({ run, options, tools }: HeldRun) {
 type OpenReply = { turn: Turn; writerToken: string; round: number }
 
 /** Opens the turn of the reply and records the call. @throws RunLost if the run has ended or has another holder */
-async function openReply(deps: RunDeps, { run, claimToken }: HeldRun, promptTokens: number): Promise<OpenReply> {
+async function openReply(
+  deps: RunDeps,
+  { run, claimToken }: HeldRun,
+  prompt: { tokens: number; contextId: string | null },
+): Promise<OpenReply> {
   const agent = agentOf(run)
   const writerToken = randomBytes(24).toString('base64url')
   const leaseSeconds = runLeaseSeconds(deps)
@@ -113,11 +123,12 @@ async function openReply(deps: RunDeps, { run, claimToken }: HeldRun, promptToke
       adapter: run.provider,
       traceId: run.id,
       replyToId: run.replyToId,
+      contextId: prompt.contextId,
       audience: run.audience,
     },
   })
   const key = { tenant: run.tenant, runId: run.id, holder: run.holder }
-  const round = await beginCall(deps.pool, key, { turnId: turn.id, promptTokens })
+  const round = await beginCall(deps.pool, key, { turnId: turn.id, promptTokens: prompt.tokens })
   if (round === null) {
     await abortTurn(deps, agent, { turnId: turn.id, writerToken, reason: 'The run has ended.' }).catch(() => {})
     throw new RunLost()
@@ -164,7 +175,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   // The turn is opened afterwards, so that an agent that waits for tokens does not seem to write.
   const maxTokens = held.options.maxTokens ?? null
   await reserveQuota(deps, run, { promptTokens: prompt.tokens, maxTokens }, signal)
-  const { turn, writerToken, round } = await openReply(deps, held, prompt.tokens)
+  const { turn, writerToken, round } = await openReply(deps, held, prompt)
   const agent = agentOf(run)
   const failing = new AbortController()
   const either = AbortSignal.any([signal, failing.signal])

@@ -38,6 +38,7 @@ export const EXPORTED: Readonly<
       tenant: 'The tenant of the import.',
       seq: 'The entry that contains the turn.',
       superseded_by: 'Set on import from `supersedes` of the newer version.',
+      context_id: 'Stored contexts are not exported.',
       end_hash: 'Contains a hash of the token of the writer, which ends with its stream.',
       terms: 'Computed on import.',
       cues: 'Computed on import.',
@@ -118,6 +119,10 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   audit_head: 'The audit log of a server records what was done on this server.',
   audit_line: 'The audit log of a server records what was done on this server.',
   mcp_session: 'Sessions of the clients of this server.',
+  stored_context:
+    'Contexts show what the models of this server saw, in the views of single actors; an export is in the view of its actor.',
+  stored_context_message: 'Belongs to stored contexts.',
+  stored_context_source: 'Belongs to stored contexts.',
   transfer: 'Progress of exports and imports.',
   _prisma_migrations: 'The migrations of the database.',
 }

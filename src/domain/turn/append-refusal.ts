@@ -37,6 +37,13 @@ export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId
 export const notInView = (path: string, turnId: string): InvalidInput =>
   InvalidInput.at(path, `is ${turnId}; the author sees no such turn in the conversation`)
 
+/**
+ * Returns the error for a contextId whose context does not exist, is of another conversation, or was built in the view of
+ * another actor: the text is the same.
+ */
+export const noStoredContext = (path: string, contextId: string): InvalidInput =>
+  InvalidInput.at(path, `is ${contextId}; the author has no such stored context in the conversation`)
+
 const nameOf = ({ callId, turnId }: WaitingCall) => `Call ${JSON.stringify(callId)} of turn ${turnId}`
 
 /** Returns the error for a turn that would change, answer or repeat a call that waits, or answer a denied call. */
@@ -121,6 +128,8 @@ export function refusalOf(
       return callWaits(JSON.parse(detail!) as WaitingCall)
     case 'no_reply':
       return notInView(`${path(index)}.replyToId`, detail!)
+    case 'no_context':
+      return noStoredContext(`${path(index)}.contextId`, detail!)
     case 'no_claim':
       return claimNotHeld(JSON.parse(detail!) as ClaimFault)
     case 'removed':

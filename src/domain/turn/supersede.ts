@@ -20,7 +20,7 @@ import { kindOfCredential } from '../participant-kind.ts'
 import { actAs, sees, viewIn, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
-import { clientIdInUse, notInView } from './append-refusal.ts'
+import { clientIdInUse, noStoredContext, notInView } from './append-refusal.ts'
 import { conditionsOfTurn, contentGiven } from './append.ts'
 import { turnVersionInput } from './turn-input.ts'
 import { importTime } from './turn-row.ts'
@@ -94,6 +94,7 @@ async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit:
   const refusal = refusalOf(older, { actor, isPresent })
   if (refusal) throw refusal
   await checkReply(tx, conversationId, view, edit.turn.replyToId)
+  await checkContext(tx, conversationId, edit)
   return view
 }
 
@@ -123,6 +124,13 @@ async function checkReply(
   if (!turn || !sees(view, { ...turn, audience: turn.audience.length > 0 ? turn.audience : null })) {
     throw notInView('turn.replyToId', replyToId)
   }
+}
+
+/** Checks that the context was stored in the conversation, in the author's view. @throws InvalidInput */
+async function checkContext(tx: Tx, conversationId: string, { turn: { contextId }, actor }: Edit): Promise<void> {
+  if (contextId == null) return
+  const context = await tx.storedContext.findFirst({ where: { id: contextId, conversationId, actor } })
+  if (!context) throw noStoredContext('turn.contextId', contextId)
 }
 
 /** Writes the newer version, its entry and its tool calls, and links the older version to it. */
@@ -163,6 +171,7 @@ async function writeVersion(
       traceId: turn.traceId,
       citations: turn.citations?.length ? turn.citations : undefined,
       replyToId: turn.replyToId === undefined ? older.replyToId : turn.replyToId,
+      contextId: turn.contextId,
       pinned,
       metadata: (turn.metadata === undefined ? older.metadata : (turn.metadata as object | null)) ?? undefined,
       clientId: turn.clientId,

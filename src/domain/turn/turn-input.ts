@@ -30,6 +30,7 @@ export const turnInput = z.object({
   clientId: clientId.nullish(),
   audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
   replyToId: id('turn').nullish(),
+  contextId: id('context').nullish(),
   pinned: z.boolean().nullish(),
   tokenUsage: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),

@@ -3,7 +3,7 @@
 import type {
   ContextItem,
   ContextMessage,
-  ContextSizes,
+  ContextFields,
   Fact,
   ListedConversation,
   PageInfo,
@@ -29,7 +29,7 @@ export function textOfContext({
   items,
   tokenCount,
   tokenBudget,
-}: ContextSizes & { messages: ContextMessage[]; items: ContextItem[] }): string {
+}: ContextFields & { messages: ContextMessage[]; items: ContextItem[] }): string {
   const omitted = items.filter(({ included }) => !included).length
   const lines = messages.map((message) => {
     const { role, name } = message

@@ -4,6 +4,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Deps } from '../../../src/domain/deps.ts'
+import { newId } from '../../../src/domain/id.ts'
 import type { Condition, Relation, Verb } from '../../../src/domain/rights.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import * as domain from '../../../src/index.ts'
@@ -46,6 +47,8 @@ export type Given = {
   newer: string
   formerTurn: string
   formerOpen: string
+  /** A turn in the stored context of a reply by "guest". */
+  source: string
   summary: string
   fact: string
   /** A pending approval of a call that "bot" made before "former" left. */
@@ -790,6 +793,28 @@ const MEMORY: Call[] = [
         semanticRecall: { scope: 'TENANT' },
         query: 'harbour',
       }),
+  },
+  {
+    verb: 'buildContext',
+    conditions: ['stored'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, given }) =>
+      domain.buildContext(deps, viewer, { conversationId: given.id, tokenBudget: 500, recentTurns: 3, store: true }),
+  },
+  {
+    verb: 'getContexts',
+    // Each actor reads a context that was built in its own view, also after it has left.
+    async run({ deps, viewer, given }) {
+      const sizes = { asOfSeq: 1, tokenBudget: 1, tokenCount: 0, stablePrefixTokens: 0, truncated: false, items: '[]' }
+      const data = { id: newId('context'), conversationId: given.id, actor: viewer.actor, ...sizes }
+      const { id } = await deps.db.of(viewer.tenant).storedContext.create({ data })
+      return sizeOf(await domain.getContexts(deps, viewer, [id]))
+    },
+  },
+  {
+    verb: 'getReplyPages',
+    run: async ({ deps, viewer, given }) =>
+      (await domain.getReplyPages(deps, viewer, [given.source], {})).get(given.source)!.items.length,
   },
 ]
 

@@ -7,15 +7,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { DomainError, NotAllowed, NotFound } from '../../../src/errors.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { RIGHTS, type Principal, type Right } from '../../../src/domain/principal.ts'
-import {
-  CONDITIONS,
-  reaches,
-  RELATIONS,
-  relationOf,
-  VERBS,
-  type Permit,
-  type Relation,
-} from '../../../src/domain/rights.ts'
+import { CONDITIONS, reaches, RELATIONS, VERBS, type Permit, type Relation } from '../../../src/domain/rights.ts'
+import { relationOf } from '../../../src/domain/relation.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { runTurn } from '../../../src/domain/run/start.ts'
 import * as domain from '../../../src/index.ts'
@@ -120,6 +113,8 @@ describe.each(backends)('a verb, on $name', (backend) => {
     const turn = { role: 'USER' as const, content: 'The harbour is closed on Mondays.' }
     const edited = await domain.supersedeTurn(deps, guest, { turnId: old.id, turn })
     const formerTurn = (await tenant.append(id, 'former', 'I saw the harbour.')).id
+    const { id: contextId } = await domain.buildContext(deps, guest, { conversationId: id, store: true })
+    await tenant.append(id, 'guest', 'It opens at noon.', { role: 'ASSISTANT', contextId })
     const open = { conversationId: id, turn: { role: 'USER' as const }, writerToken: WRITER }
     const formerOpen = (await domain.openTurn(deps, tenant.as('former'), open)).turn.id
     const summary = await domain.summarize(deps, owner, { conversationId: id, through: first.id })
@@ -140,6 +135,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       newer: edited.turn.id,
       formerTurn,
       formerOpen,
+      source: first.id,
       summary: summary.id,
       fact: facts[0]!.id,
       approval: approvalIds[0]!,

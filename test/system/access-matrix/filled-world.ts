@@ -11,6 +11,7 @@ import { addParticipant, removeParticipant } from '../../../src/domain/participa
 import { RIGHTS } from '../../../src/domain/principal.ts'
 import { runTurn } from '../../../src/domain/run/start.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { buildContext } from '../../../src/domain/context/build.ts'
 import { compact, summarize } from '../../../src/domain/summary/compact.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
@@ -48,6 +49,7 @@ export const unknownIds = (): Ids => ({
   open: newId('turn'),
   fact: newId('fact'),
   summary: newId('summary'),
+  context: newId('context'),
   run: newId('run'),
   approval: newId('approval'),
   others: [newId('turn'), newId('turn'), newId('turn')],
@@ -113,9 +115,11 @@ function filler(deps: Deps) {
     const { turn: open } = await openTurn(deps, ann, given)
     await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: CANARY })
     turns.push(first)
+    const context = await storedContext(tenant, conversationId)
     return {
       ...unknownIds(),
       ...(await runAndApproval(tenant, conversationId, first.id)),
+      context,
       summary,
       turn: first.id,
       open: open.id,
@@ -124,6 +128,12 @@ function filler(deps: Deps) {
       fact: factIds.at(-1)!,
       others: factIds,
     }
+  }
+
+  /** Stores a context in the view of ann. Returns its id. */
+  async function storedContext(tenant: Tenant, conversationId: string): Promise<string> {
+    const input = { conversationId, tokenBudget: 8_000, includeFacts: true, store: true }
+    return (await buildContext(deps, tenant.as('ann'), input)).id!
   }
 
   async function runAndApproval(tenant: Tenant, conversationId: string, replyTo: string, audience?: string[]) {
@@ -193,10 +203,12 @@ function filler(deps: Deps) {
         factIds.push(await recordFact(tenant, 'ann', object, committed.turnId, subject))
     }
     await retract(tenant, factIds[1]!, CANARY)
+    const context = await storedContext(tenant, conversationId)
     const others = [...edits, committed.turnId, aborted.turnId, ...factIds]
     return {
       ...unknownIds(),
       ...(await runAndApproval(tenant, conversationId, first.id, ['ann', 'bob'])),
+      context,
       others,
       turn: first.id,
       open: open.turnId,

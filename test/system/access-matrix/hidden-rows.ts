@@ -32,7 +32,7 @@ export async function rowsContaining(
 }
 
 const objectsOf = (ids: Ids) =>
-  [ids.turn, ids.open, ids.fact, ids.run, ids.approval, ids.summary, ...ids.others].filter(Boolean)
+  [ids.turn, ids.open, ids.fact, ids.run, ids.approval, ids.summary, ids.context, ...ids.others].filter(Boolean)
 
 /**
  * Returns the rows of the hidden conversation with their locks, see rowsOf. If the viewer sees the conversation itself,

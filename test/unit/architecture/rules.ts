@@ -171,6 +171,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'cursor',
     'principal',
     'rights',
+    'relation',
     'rights-text',
     'view',
     'participant-kind',

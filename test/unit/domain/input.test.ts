@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { getConversations } from '../../../src/domain/conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { getFactPages, getFacts } from '../../../src/domain/fact/fact.ts'
+import { getContexts, getReplyPages } from '../../../src/domain/context/stored.ts'
 import { getFactSourcePages } from '../../../src/domain/fact/source.ts'
 import { count, id, json, metadata, name, parse, storable, text } from '../../../src/domain/input.ts'
 import { newId } from '../../../src/domain/id.ts'
@@ -191,12 +192,14 @@ describe('parse', () => {
 describe('reads of several objects', () => {
   const reads = Object.entries({
     getApprovals,
+    getContexts,
     getConversations,
     getFactPages,
     getFacts,
     getFactSourcePages,
     getParticipants,
     getProfiles,
+    getReplyPages,
     getRunPages,
     getRuns,
     getSummaries,

@@ -11,6 +11,7 @@ const KEPT: Record<string, readonly string[]> = {
     'approvalId',
     'callTurnId',
     'clientId',
+    'contextId',
     'conversationId',
     'conversationIds',
     'factId',

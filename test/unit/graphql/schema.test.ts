@@ -93,6 +93,7 @@ describe('the GraphQL schema', () => {
       'FactSourceConnection',
       'JobConnection',
       'ParticipantConnection',
+      'ReplyConnection',
       'RunConnection',
       'SummaryConnection',
       'TurnConnection',

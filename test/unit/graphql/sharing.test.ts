@@ -77,6 +77,7 @@ describe('sharingOf', () => {
       'Fact.sourceTurn',
       'Fact.sources',
       'Fact.supersededBy',
+      'Fact.usedIn',
       'FactSource.conversation',
       'FactSource.turn',
       'Participant.tokenUsage',
@@ -86,9 +87,11 @@ describe('sharingOf', () => {
       'Run.calls',
       'Run.replies',
       'Run.replyTo',
+      'Turn.context',
       'Turn.replyTo',
       'Turn.supersededBy',
       'Turn.supersedes',
+      'Turn.usedIn',
       'Turn.version',
     ])
   })

@@ -11,7 +11,7 @@ from .events import Message, messages_of
 from .names import fields_of, filter_of, segment
 from .retry import retry
 from .transport import Request, Transport
-from .types import ConversationFields, Fact, Hit, JsonObject, ListedConversation, UserProfile
+from .types import Context, ConversationFields, Fact, Hit, JsonObject, ListedConversation, UserProfile
 
 #: Time without data after which an event stream counts as lost, s. The server sends a comment every 12 s.
 _SILENCE = 30.0
@@ -99,6 +99,10 @@ class Client:
     def profile(self, user_id: str) -> UserProfile:
         """Return the profile of the user. Raises ColloquyError, NOT_FOUND if there is no profile."""
         return cast(UserProfile, self.request("GET", f"/profiles/{segment(user_id)}"))
+
+    def read_context(self, context_id: str) -> Context:
+        """Reads a context that was stored with `store=True`, as it was when it was built."""
+        return cast(Context, self.request("GET", f"/contexts/{segment(context_id)}"))
 
     def facts(self, **conditions: object) -> Iterator[Fact]:
         """Iterate over the facts that the viewer sees, newest first. Reads pages when it needs them.

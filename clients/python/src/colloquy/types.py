@@ -97,6 +97,10 @@ class ContextMessage(TypedDict):
 
 
 class _ContextFields(TypedDict):
+    id: str | None
+    createdAt: str | None
+    asOfSeq: int
+    goneSourceIds: list[str]
     items: list[ContextItem]
     tokenCount: int
     tokenBudget: int

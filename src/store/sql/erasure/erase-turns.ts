@@ -39,6 +39,7 @@ export const eraseContent = (tx: Tx, conversationId: string, ids: readonly strin
   tx.$executeRaw`
     UPDATE turn
     SET status = 'ERASED', text = '', parts = NULL, mentions = NULL, sources = NULL, metadata = NULL, abort_reason = NULL, trace_id = NULL,
+        context_id = NULL,
         client_hash = NULL, end_hash = NULL, content_hash = NULL, token_count = 0, terms = NULL, cues = NULL, pinned = false
     WHERE id = ANY (${ids}::text[]) AND conversation_id = ${conversationId}::text`
 

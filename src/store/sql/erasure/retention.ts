@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../db.ts'
 import type { Retention } from '../../generated/enums.ts'
 import { clearDecisions } from '../approval/write-approvals.ts'
 import { raw } from '../sql.ts'
+import { loseConversations } from './stored-contexts.ts'
 
 /** Whether nothing may be deleted from conversation `c`: it, or one of its present or former participants, is held. */
 const HELD = raw(`c.legal_hold OR EXISTS (
@@ -42,7 +43,9 @@ export async function deleteExpired(
      FROM conversation c
      WHERE c.id = ANY (${locked.map(({ id }) => id)}::text[]) AND c.expires_at <= now() AND NOT (${HELD})
        AND NOT EXISTS (SELECT FROM fact_source s WHERE s.conversation_id = c.id)`
-  await tx.$executeRaw`DELETE FROM conversation WHERE id = ANY (${deleted.map(({ id }) => id)}::text[])`
+  const expired = deleted.map(({ id }) => id)
+  await loseConversations(tx, expired)
+  await tx.$executeRaw`DELETE FROM conversation WHERE id = ANY (${expired}::text[])`
   return deleted
 }
 
@@ -139,7 +142,8 @@ export async function removeContent(
     SET text = '', parts = NULL, sources = NULL, metadata = NULL, abort_reason = NULL, terms = '{}', cues = 0,
         content_hash = r.hash, removed_at = now(), client_hash = NULL, end_hash = NULL,
         client_id = CASE WHEN ${isEphemeral}::boolean THEN NULL ELSE t.client_id END,
-        trace_id = CASE WHEN ${isEphemeral}::boolean THEN NULL ELSE t.trace_id END
+        trace_id = CASE WHEN ${isEphemeral}::boolean THEN NULL ELSE t.trace_id END,
+        context_id = CASE WHEN ${isEphemeral}::boolean THEN NULL ELSE t.context_id END
     FROM unnest(${ids}::text[], ${turns.map(({ hash }) => hash)}::text[]) AS r(id, hash)
     WHERE t.id = r.id AND t.conversation_id = ${conversationId}::text`
   await tx.$executeRaw`

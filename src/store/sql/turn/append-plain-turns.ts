@@ -6,18 +6,28 @@ import { binaryIntegers, binaryTexts } from '../../binary-array.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { isLarge, type AppendCall, type AppendedTurn, type AppendRow } from './append-turns.ts'
 
-const isPlainTurn = ({ status, audience, replyToId, calls, results, claimHash, terms }: AppendedTurn): boolean =>
+const isPlainTurn = ({
+  status,
+  audience,
+  replyToId,
+  contextId,
+  calls,
+  results,
+  claimHash,
+  terms,
+}: AppendedTurn): boolean =>
   status === 'COMMITTED'
   && audience == null
   && replyToId == null
+  && contextId == null
   && !calls?.length
   && !results?.length
   && claimHash === undefined
   && terms !== undefined
 
 /**
- * Whether append_plain_turns can write the call: all its turns are committed and indexed, without audience, reply, tool
- * calls, tool results and claim, and it expects no seq.
+ * Whether append_plain_turns can write the call: all its turns are committed and indexed, without audience, reply,
+ * context, tool calls, tool results and claim, and it expects no seq.
  */
 export const isPlain = ({ expected, turns }: AppendCall): boolean => expected == null && turns.every(isPlainTurn)
 
@@ -41,6 +51,7 @@ const NOT_IN_REST: ReadonlySet<string> = new Set<keyof AppendedTurn>([
   'terms',
   'cues',
   'replyToId',
+  'contextId',
   'calls',
   'results',
 ])

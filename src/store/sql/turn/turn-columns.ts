@@ -29,6 +29,7 @@ const COLUMNS = {
   pinned: column<boolean>('pinned'),
   metadata: column<Record<string, unknown> | null>('metadata'),
   replyToId: column<string | null>('reply_to_id'),
+  contextId: column<string | null>('context_id'),
   supersededBy: column<string | null>('superseded_by'),
   abortReason: column<string | null>('abort_reason'),
   createdAt: column<Date>('created_at'),

@@ -1,6 +1,7 @@
 // Deleting a conversation deletes its rows and all derived data from every table, and ends its subscriptions.
 
 import { describe, expect, it } from 'vitest'
+import { buildContext } from '../../../../src/domain/context/build.ts'
 import { claimTurn } from '../../../../src/domain/claim/claim.ts'
 import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
 import { DERIVATIVES } from '../../../../src/domain/erasure/derivatives.ts'
@@ -47,7 +48,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
 
   /**
    * Creates a conversation of ann and bob with rows in every table that stores a derivative. Returns its id, and `ids`:
-   * this id and the ids of its summary, run, turns and facts.
+   * this id and the ids of its summary, run, context, turns and facts.
    */
   async function fullConversation(tenant: Tenant, user: string): Promise<{ conversationId: string; ids: string[] }> {
     const { deps } = world
@@ -69,6 +70,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
       userId: user,
       facts: [{ subject: user, predicate: 'likes', object: 'tea', sourceTurnId: publicTurn.id }],
     })
+    const context = await buildContext(deps, ann, { conversationId, tokenBudget: 1000, store: true })
     await refreshUserProfile(deps, ann, { userId: user })
     await countUserTurns(deps.db, [conversationId])
     const { turn: open } = await openTurn(deps, bob, {
@@ -99,6 +101,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
         conversationId,
         summary.id,
         run.id,
+        context.id!,
         ...[publicTurn, privateTurn, edited, open, held, ...facts].map(({ id }) => id),
       ],
     }

@@ -2,7 +2,8 @@
 
 import { describe, expect, it, vi } from 'vitest'
 import { createConversation, getConversations } from '../../../../src/domain/conversation.ts'
-import { continueErasures, eraseUser, getErasure } from '../../../../src/domain/erasure/erase-user.ts'
+import { continueErasures, eraseUser } from '../../../../src/domain/erasure/erase-user.ts'
+import { getErasure } from '../../../../src/domain/erasure/erasure.ts'
 import { setLegalHold } from '../../../../src/domain/erasure/legal-hold.ts'
 import { readEventsOf } from '../../../../src/domain/event/reader.ts'
 import { getFacts } from '../../../../src/domain/fact/fact.ts'

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { assemble } from '../../../../src/domain/context/assemble.ts'
 import type { AssemblyRequest, ContextMaterial } from '../../../../src/domain/context/assembly-input.ts'
 import { DEFAULT_SHARES } from '../../../../src/domain/context/budget.ts'
-import type { Context } from '../../../../src/domain/context/message.ts'
+import type { Assembled } from '../../../../src/domain/context/message.ts'
 import { quoteTurn, quoteProfile, type RecalledTurn } from '../../../../src/domain/context/quote.ts'
 import { FORMATS } from '../../../../src/domain/context/render.ts'
 import { countInline } from '../../../../src/text/tokens.ts'
@@ -187,7 +187,7 @@ describe('a context with all sections', () => {
   })
 
   /** Returns the messages before the part that depends on the query, as JSON. */
-  function prefixOf({ messages, stablePrefixTokens, tokenCount }: Context): string[] {
+  function prefixOf({ messages, stablePrefixTokens, tokenCount }: Assembled): string[] {
     if (stablePrefixTokens === tokenCount) return messages.map((each) => JSON.stringify(each))
     let sum = 0
     return messages

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Context } from '../../../../src/domain/context/message.ts'
+import type { Assembled } from '../../../../src/domain/context/message.ts'
 import type { ContextTurn } from '../../../../src/domain/context/perspective.ts'
 import type { ContentPart } from '../../../../src/domain/turn/content.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../../src/errors.ts'
@@ -101,7 +101,7 @@ describe('the context of a random conversation', () => {
     const unlimited = { ...request, maxMessages: null, maxChars: null, recentTurns: null }
     return contextOf({ material, request: { ...unlimited, tokenBudget } })
   }
-  const isSummarised = (context: Context | Error) =>
+  const isSummarised = (context: Assembled | Error) =>
     !(context instanceof Error) && context.items.some(({ kind }) => kind === 'SUMMARY')
 
   it('contains no summary if all turns fit', async () => {

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { assemble } from '../../../../src/domain/context/assemble.ts'
 import type { AssemblyRequest, ContextMaterial } from '../../../../src/domain/context/assembly-input.ts'
 import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../../../../src/domain/context/budget.ts'
-import { ITEM_KINDS, type Context, type ItemKind } from '../../../../src/domain/context/message.ts'
+import { ITEM_KINDS, type Assembled, type ItemKind } from '../../../../src/domain/context/message.ts'
 import { hasContent, type ContextTurn } from '../../../../src/domain/context/perspective.ts'
 import { factLine, type QuotedFact } from '../../../../src/domain/context/quote.ts'
 import { FORMATS, render, type Format } from '../../../../src/domain/context/render.ts'
@@ -215,7 +215,7 @@ const tokens = { count: countInline }
 export async function contextOf({
   material,
   request: { k, ...request },
-}: Case): Promise<Context | BudgetTooSmall | InvalidInput> {
+}: Case): Promise<Assembled | BudgetTooSmall | InvalidInput> {
   const recall =
     k === null
       ? null
@@ -246,7 +246,7 @@ export async function contextOf({
 }
 
 /** Returns the messages of a rendering as a model gets them: UI messages without their ids and metadata. */
-function sentMessages({ messages }: Context, format: Format): unknown[] {
+function sentMessages({ messages }: Assembled, format: Format): unknown[] {
   switch (format) {
     case 'OPENAI':
       return render(messages, format)
@@ -271,10 +271,10 @@ export const tokensOfJson = (messages: readonly unknown[]) =>
   messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + TOKENS_PER_MESSAGE, 0)
 
 /** Token count of a rendering as sent, including the provider's overhead per message. */
-export const tokensSent = (context: Context, format: Format) => tokensOfJson(sentMessages(context, format))
+export const tokensSent = (context: Assembled, format: Format) => tokensOfJson(sentMessages(context, format))
 
 /** Yields the errors in the tool calls of the OpenAI rendering. OpenAI rejects a request that contains any of them. */
-export function* toolFaults(context: Context): Generator<string> {
+export function* toolFaults(context: Assembled): Generator<string> {
   const messages = render(context.messages, 'OPENAI')
   let pending: string[] = []
   for (const message of messages) {
@@ -290,7 +290,7 @@ export function* toolFaults(context: Context): Generator<string> {
 }
 
 /** Yields the errors in profiles and facts: position, fences, share, order, and the report of omissions. */
-function* memoryFaults({ material, request }: Case, { messages, items }: Context): Generator<string> {
+function* memoryFaults({ material, request }: Case, { messages, items }: Assembled): Generator<string> {
   const rank = (kind: ItemKind) => Math.min(ITEM_KINDS.indexOf(kind), ITEM_KINDS.indexOf('PINNED'))
   // Relevant facts directly precede the recalled turns, or follow the other turns.
   const relevant = messages.filter(({ kind, content }) => kind === 'FACT' && content.includes('most relevant first'))
@@ -331,7 +331,7 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Context
 }
 
 /** Yields the errors in the end of a context: the newest turn, and the turn to answer. */
-function* endingFaults({ recent, answered }: ContextMaterial, { messages }: Context): Generator<string> {
+function* endingFaults({ recent, answered }: ContextMaterial, { messages }: Assembled): Generator<string> {
   const last = recent.at(-1)
   const turns = messages.filter(({ kind }) => kind !== 'ANSWERED')
   if (last && turns.at(-1)!.sourceIds[0] !== last.id) yield `the newest turn ${last.id} is not the last`
@@ -367,7 +367,7 @@ function* endingFaults({ recent, answered }: ContextMaterial, { messages }: Cont
 }
 
 /** Yields all errors of a context; none for a valid one. */
-export function* faults({ material, request }: Case, context: Context): Generator<string> {
+export function* faults({ material, request }: Case, context: Assembled): Generator<string> {
   if (context.tokenCount > request.tokenBudget) yield `over budget: ${context.tokenCount} of ${request.tokenBudget}`
   for (const format of FORMATS) {
     const sent = tokensSent(context, format)

@@ -118,6 +118,7 @@ describe('every field of Query', () => {
     approvals: '{ nodes { id } }',
     auditLog: '{ nodes { seq } }',
     buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
+    contextById: '(id: "ctx_x") { __typename }',
     conversation: '(id: "conv_x") { id }',
     conversations: '{ edges { cursor } }',
     embedding: '{ done }',

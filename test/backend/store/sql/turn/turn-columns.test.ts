@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { RIGHTS } from '../../../../../src/domain/principal.ts'
 import { appendDelta, commitTurn } from '../../../../../src/domain/streaming-turn/stream.ts'
+import { buildContext } from '../../../../../src/domain/context/build.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'
 import type { TurnInput } from '../../../../../src/domain/turn/turn-input.ts'
@@ -49,13 +50,15 @@ const annOf = (tenant: string): Viewer => ({
   },
 })
 
+/** Ids that a turn names, which a plain append does not write. */
+type Links = { replyToId: string; contextId: string }
+
 /** A written turn. */
-type Written = {
+type Written = { [Link in keyof Links]: string | null } & {
   way: Way
   tenant: string
   conversationId: string
   turnId: string
-  replyToId: string | null
   supersedes: string | null
 }
 
@@ -68,6 +71,7 @@ const columnsOf = ({
   conversationId,
   turnId,
   replyToId,
+  contextId,
   supersedes,
 }: Written): Record<string, unknown> => ({
   id: turnId,
@@ -100,6 +104,7 @@ const columnsOf = ({
   supersedes,
   superseded_by: null,
   reply_to_id: replyToId,
+  context_id: contextId,
   end_hash: way === 'a streamed turn' ? expect.any(String) : null,
   abort_reason: null,
   created_at: CREATED_AT,
@@ -113,51 +118,53 @@ const columnsOf = ({
 describe.each(backends)('on $name, every column is stored by', (backend) => {
   const world = useWorld(backend)
 
-  const writes: Record<Way, (viewer: Viewer, conversationId: string, replyToId: string) => Promise<Partial<Written>>> =
-    {
-      async 'a plain append'(viewer, conversationId) {
-        const { turn } = await appendTurn(world.deps, viewer, { conversationId, turn: { ...given, parts } })
-        return { turnId: turn.id }
-      },
-      async 'a full append'(viewer, conversationId, replyToId) {
-        const turn = { ...given, parts, audience: ['bob'], replyToId }
-        const { turn: written } = await appendTurn(world.deps, viewer, { conversationId, turn })
-        return { turnId: written.id, replyToId }
-      },
-      async 'a batch'(viewer, conversationId, replyToId) {
-        const turn = { ...given, parts, audience: ['bob'], replyToId }
-        const turns = [{ role: 'USER' as const, content: 'First.' }, turn]
-        const { turns: written } = await appendTurns(world.deps, viewer, { conversationId, turns })
-        return { turnId: written[1]!.id, replyToId }
-      },
-      async 'a newer version'(viewer, conversationId, replyToId) {
-        const first = { role: 'ASSISTANT' as const, content: 'At eight.' }
-        const { turn: older } = await appendTurn(world.deps, viewer, { conversationId, turn: first })
-        const turn = { ...given, parts, replyToId }
-        const { turn: newer } = await supersedeTurn(world.deps, viewer, { turnId: older.id, turn })
-        return { turnId: newer.id, replyToId, supersedes: older.id }
-      },
-      async 'a streamed turn'(viewer, conversationId, replyToId) {
-        const writerToken = 'a-token-of-the-writer-1'
-        const turn = { ...given, audience: ['bob'], replyToId }
-        const { turn: opened } = await openTurn(world.deps, viewer, { conversationId, turn, writerToken })
-        await appendDelta(world.deps, viewer, { turnId: opened.id, writerToken, text: TEXT })
-        await commitTurn(world.deps, viewer, { turnId: opened.id, writerToken, parts: [{ reasoning: REASONING }] })
-        return { turnId: opened.id, replyToId }
-      },
-    }
+  const writes: Record<Way, (viewer: Viewer, conversationId: string, links: Links) => Promise<Partial<Written>>> = {
+    async 'a plain append'(viewer, conversationId) {
+      const { turn } = await appendTurn(world.deps, viewer, { conversationId, turn: { ...given, parts } })
+      return { turnId: turn.id }
+    },
+    async 'a full append'(viewer, conversationId, links) {
+      const turn = { ...given, parts, audience: ['bob'], ...links }
+      const { turn: written } = await appendTurn(world.deps, viewer, { conversationId, turn })
+      return { turnId: written.id, ...links }
+    },
+    async 'a batch'(viewer, conversationId, links) {
+      const turn = { ...given, parts, audience: ['bob'], ...links }
+      const turns = [{ role: 'USER' as const, content: 'First.' }, turn]
+      const { turns: written } = await appendTurns(world.deps, viewer, { conversationId, turns })
+      return { turnId: written[1]!.id, ...links }
+    },
+    async 'a newer version'(viewer, conversationId, links) {
+      const first = { role: 'ASSISTANT' as const, content: 'At eight.' }
+      const { turn: older } = await appendTurn(world.deps, viewer, { conversationId, turn: first })
+      const turn = { ...given, parts, ...links }
+      const { turn: newer } = await supersedeTurn(world.deps, viewer, { turnId: older.id, turn })
+      return { turnId: newer.id, ...links, supersedes: older.id }
+    },
+    async 'a streamed turn'(viewer, conversationId, links) {
+      const writerToken = 'a-token-of-the-writer-1'
+      const turn = { ...given, audience: ['bob'], ...links }
+      const { turn: opened } = await openTurn(world.deps, viewer, { conversationId, turn, writerToken })
+      await appendDelta(world.deps, viewer, { turnId: opened.id, writerToken, text: TEXT })
+      await commitTurn(world.deps, viewer, { turnId: opened.id, writerToken, parts: [{ reasoning: REASONING }] })
+      return { turnId: opened.id, ...links }
+    },
+  }
 
   it.each(WAYS)('%s', async (way) => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation({ actor: 'ann', kind: 'AGENT' }, 'bob')
     const { id: question } = await tenant.append(conversationId, 'bob', 'When?')
-    const result = await writes[way](annOf(tenant.name), conversationId, question)
+    const ann = annOf(tenant.name)
+    const { id: contextId } = await buildContext(world.deps, ann, { conversationId, tokenBudget: 100, store: true })
+    const result = await writes[way](ann, conversationId, { replyToId: question, contextId: contextId! })
     const written = {
       way,
       tenant: tenant.name,
       conversationId,
       turnId: '',
       replyToId: null,
+      contextId: null,
       supersedes: null,
       ...result,
     }
