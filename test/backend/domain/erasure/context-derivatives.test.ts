@@ -8,6 +8,11 @@ import { getContexts } from '../../../../src/domain/context/stored.ts'
 import { createConversation, updateConversation } from '../../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
 import { eraseTurn } from '../../../../src/domain/erasure/erase-turn.ts'
+import { lockTurnsToErase } from '../../../../src/store/sql/erasure/erase-turns.ts'
+import { withTransaction } from '../../../../src/store/tx.ts'
+import { eraseWithDerivatives } from '../../../../src/domain/erasure/run-derivatives.ts'
+import { lockConversations } from '../../../../src/domain/fact/write.ts'
+import type { Context } from '../../../../src/domain/context/message.ts'
 import { continueErasures, eraseUser } from '../../../../src/domain/erasure/erase-user.ts'
 import { setLegalHold } from '../../../../src/domain/erasure/legal-hold.ts'
 import { deleteExpiredConversations, removeSummarizedContent } from '../../../../src/domain/erasure/retention.ts'
@@ -217,5 +222,50 @@ describe.each(backends)('erasing sources of stored contexts on $name', (backend)
     const { profileFacts: _, ...shown } = stored
     expect(await read(stored.id)).toMatchObject(shown)
     expect(await found()).toEqual([])
+  })
+
+  // The embedded database runs one transaction at a time.
+  it.skipIf(backend.name === 'embedded')(
+    'waits for an erasure in another conversation that has not committed',
+    async () => {
+      const { deps } = world
+      const elsewhere = await tenant.newConversation('ada')
+      await tenant.append(conversationId, 'bob', 'What does she like?')
+      const quoted = await tenant.append(elsewhere, 'ada', `What she likes is ${CANARY}.`)
+      const built = await build({ store: false, semanticRecall: { scope: 'TENANT' } })
+      let storing: Promise<Context> | undefined
+      await withTransaction(deps.db, tenant.name, async (tx) => {
+        await lockConversations(tx, tenant.name, [elsewhere])
+        const turns = await lockTurnsToErase(tx, elsewhere, [quoted.position])
+        await eraseWithDerivatives(tx, { tenant: tenant.name, conversationId: elsewhere, turns })
+        let isStored = false
+        storing = storeContext(deps, tenant.as('bot'), conversationId, built)
+        void storing.then(() => (isStored = true))
+        const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+        await expect.poll(async () => isStored || (await sql(deps.pool).query(waiting)).rowCount! > 0).toBe(true)
+      })
+      expect((await storing!).goneSourceIds).toEqual([quoted.id])
+      expect(await found()).toEqual([])
+    },
+  )
+
+  it('leaves nothing of what is erased while contexts are stored', async () => {
+    const { deps } = world
+    const bot = tenant.as('bot')
+    await tenant.append(conversationId, 'bob', 'What does she like?')
+    for (let round = 0; round < 8; round++) {
+      const elsewhere = await tenant.newConversation('ada')
+      const own = await tenant.append(conversationId, 'ada', `I like ${CANARY}.`)
+      const quoted = await tenant.append(elsewhere, 'ada', `What she likes is ${CANARY}.`)
+      await state(CANARY, { sourceTurnId: quoted.id })
+      const built = await build({ store: false, includeFacts: true, semanticRecall: { scope: 'TENANT' } })
+      expect(JSON.stringify(built.messages).split(CANARY).length).toBeGreaterThan(2)
+      await Promise.all([
+        ...Array.from({ length: 4 }, () => storeContext(deps, bot, conversationId, built)),
+        ...[own, quoted].map(({ id }) => eraseTurn(deps, tenant.as('ada'), { turnId: id })),
+        ...Array.from({ length: 4 }, () => storeContext(deps, bot, conversationId, built)),
+      ])
+      expect(await found()).toEqual([])
+    }
   })
 })
