@@ -1,5 +1,5 @@
-// Stored contexts: the query that reads one, the context of a turn, and the turns that were generated from contexts with a
-// turn or a fact.
+// Stored contexts: the query that reads one, the context of a turn, and the turns that were generated from contexts
+// with a turn or a fact.
 
 import { replyCursor } from '../domain/context/stored.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'

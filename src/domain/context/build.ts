@@ -60,17 +60,17 @@ export const coveringJournal = (input: BuildContextInput): string | null =>
 
 /**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
- * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled. Stores the context if `store`
- * is true, and nothing else. For the same data and input, the context is the same. The budget, the strategy and the options of recall default to those
- * of the tenant.
+ * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled. Stores the context if
+ * `store` is true, and nothing else. For the same data and input, the context is the same. The budget, the strategy and
+ * the options of recall default to those of the tenant.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts. The context ends
  * with the newest version of the turn `answering` (answered.ts), by default with the newest turn.
  * @param outside the viewer who must also see the data from outside the conversation, and whose credential must permit
  * it; by default, the viewer of the context
  * @throws InvalidInput, also for a turn `answering` that is not committed, or has no content @throws NotFound
- * @throws NotAllowed if rights.ts denies the call; to store the context, also if the conversation is MEMBERS and the viewer
- * has left it
+ * @throws NotAllowed if rights.ts denies the call; to store the context, also if the conversation is MEMBERS and the
+ * viewer has left it
  * @throws BudgetTooSmall if the system prompt, the newest turn and the turn `answering` exceed the budget
  */
 export async function buildContext(

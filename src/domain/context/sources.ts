@@ -26,8 +26,8 @@ export const readsOutside = (sources: Sources): boolean =>
 
 /**
  * Checks that the viewer's credential permits the data that the context takes from outside its conversation.
- * @throws NotAllowed without the right `read`, without the right that a scope or `store` needs, or if the credential is limited to
- * some conversations, for sources other than facts, which are filtered
+ * @throws NotAllowed without the right `read`, without the right that a scope or `store` needs, or if the credential is
+ * limited to some conversations, for sources other than facts, which are filtered
  */
 export async function requireSources(
   { db }: Pick<Platform, 'db'>,

@@ -1,6 +1,6 @@
-// Stores a context as it was built, so that it can be shown again. Invariant: a stored context never contains data that was
-// erased before it was stored, because storing locks the journals and facts that an erasure locks, and then reads which
-// sources still exist; later erasures find the messages by their sources.
+// Stores a context as it was built, so that it can be shown again. Invariant: a stored context never contains data that
+// was erased before it was stored, because storing locks the journals and facts that an erasure locks, and then reads
+// which sources still exist; later erasures find the messages by their sources.
 
 import { NotFound } from '../../errors.ts'
 import {
@@ -48,8 +48,8 @@ const ofKind = (sources: readonly Source[], kind: 'turn' | 'fact' | 'summary') =
 ]
 
 /**
- * Stores the context, and returns it with its id, as getContexts returns it. Messages with a source that was erased since
- * the context was built are left out. Deletes the oldest contexts of the conversation above MAX_STORED.
+ * Stores the context, and returns it with its id, as getContexts returns it. Messages with a source that was erased
+ * since the context was built are left out. Deletes the oldest contexts of the conversation above MAX_STORED.
  * @param viewer the actor in whose view the context was built
  * @throws NotFound if the conversation was deleted
  * @throws NotAllowed if the conversation is MEMBERS and the actor has left it

@@ -1,6 +1,6 @@
-// Reads stored contexts, and the turns that were generated from them. A context is visible only to the actor in whose view
-// it was built, while that actor sees the conversation. A message with a source that the actor no longer sees is left out,
-// as a message with an erased source is.
+// Reads stored contexts, and the turns that were generated from them. A context is visible only to the actor in whose
+// view it was built, while that actor sees the conversation. A message with a source that the actor no longer sees is
+// left out, as a message with an erased source is.
 
 import {
   readReplies,
@@ -20,8 +20,8 @@ import { messagesOf, withoutLost } from './body.ts'
 import type { Context, ContextItem } from './message.ts'
 
 /**
- * Returns the stored contexts that the viewer may read, by id, as they were when they were built. Other ids have no key.
- * A credential that is limited to some conversations does not see messages with data from outside them.
+ * Returns the stored contexts that the viewer may read, by id, as they were when they were built. Other ids have no
+ * key. A credential that is limited to some conversations does not see messages with data from outside them.
  */
 export async function getContexts(
   { pool }: Pick<Platform, 'pool'>,

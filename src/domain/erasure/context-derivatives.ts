@@ -1,6 +1,6 @@
 // The part of the register in derivatives.ts for stored contexts, which is last in the order of locks. A stored context
-// quotes turns, facts, summaries and profiles, of other conversations too; a message loses its whole content with any of
-// its sources.
+// quotes turns, facts, summaries and profiles, of other conversations too; a message loses its whole content with any
+// of its sources.
 
 import { loseConversations, loseDeletedSummaries, loseSources } from '../../store/sql/erasure/stored-contexts.ts'
 import { CASCADE, type Derivative } from './derivative.ts'
@@ -8,8 +8,8 @@ import type { PrepareDelete } from './derivative-steps.ts'
 import type { PrepareErase } from './erase-steps.ts'
 
 /**
- * Erases the messages that quote the versions, the deleted summaries that cover them, or the facts to delete. Runs after
- * `eraseFacts`, when only these facts still have sources in the versions.
+ * Erases the messages that quote the versions, the deleted summaries that cover them, or the facts to delete. Runs
+ * after `eraseFacts`, when only these facts still have sources in the versions.
  */
 const eraseMessages: PrepareErase = async (tx, { conversationId, turns }) => {
   const turnIds = turns.map(({ id }) => id)

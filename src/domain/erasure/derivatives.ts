@@ -1,7 +1,7 @@
 // The register of all tables with data derived from turns, and how that data is corrected or deleted when a turn is
 // edited, erased, or deleted with its conversation. run-derivatives.ts runs the steps in the order of DERIVATIVES,
-// which is the lock order: journals, facts, profiles, stored contexts. A test fails for a table that neither DERIVATIVES nor NOT_DERIVED
-// lists.
+// which is the lock order: journals, facts, profiles, stored contexts. A test fails for a table that neither DERIVATIVES
+// nor NOT_DERIVED lists.
 
 import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
 import { CONTEXT_DERIVATIVES } from './context-derivatives.ts'
@@ -84,9 +84,9 @@ export const DERIVATIVES: readonly Derivative[] = [
     onErase: {
       how:
         'In every version, text, parts, mentions, sources, metadata, abort_reason, trace_id, context_id, client_hash, '
-        + 'end_hash and token_count are emptied, terms and cues are set to null, and status is set to ERASED. Only COMMITTED turns '
-        + 'are indexed, so terms and cues stay null. Replies keep reply_to_id, which contains no content; the API '
-        + 'returns no turn for it. client_id is kept, so that a retry of the append does not write the content again.',
+        + 'end_hash and token_count are emptied, terms and cues are set to null, and status is set to ERASED. Only '
+        + 'COMMITTED turns are indexed, so terms and cues stay null. Replies keep reply_to_id, which contains no '
+        + 'content; the API returns no turn for it. client_id is kept, so that a retry of the append does not write the content again.',
       erase: eraseTurnContent,
     },
     onDelete: { ...CASCADE, prepare: countTurns },

@@ -57,10 +57,10 @@ export type EraseUserInput = z.input<typeof eraseUserInput>
 
 /**
  * Erases the user's turns, display names, metadata, agent settings, profile and presence, the options of its runs, the
- * texts of its decisions about approvals, the facts about the user or asserted by it, the contexts stored in its view, and
- * the title and metadata of conversations that it owns. Messages of other stored contexts that quote any of this lose their
- * content. Cancels imports that are writing turns of the user. Skips conversations under legal hold.
- * Erases for up to INLINE_MS; a background task continues. If the user has an unfinished erasure, continues it instead of
+ * texts of its decisions about approvals, the facts about the user or asserted by it, the contexts stored in its view,
+ * and the title and metadata of conversations that it owns. Messages of other stored contexts that quote any of this
+ * lose their content. Cancels imports that are writing turns of the user. Skips conversations under legal hold. Erases
+ * for up to INLINE_MS; a background task continues. If the user has an unfinished erasure, continues it instead of
  * starting another one.
  * @throws InvalidInput @throws NotAllowed if rights.ts denies the call, or if the user is under legal hold
  */

@@ -38,8 +38,8 @@ export const notInView = (path: string, turnId: string): InvalidInput =>
   InvalidInput.at(path, `is ${turnId}; the author sees no such turn in the conversation`)
 
 /**
- * Returns the error for a contextId whose context does not exist, is of another conversation, or was built in the view of
- * another actor: the text is the same.
+ * Returns the error for a contextId whose context does not exist, is of another conversation, or was built in the view
+ * of another actor: the text is the same.
  */
 export const noStoredContext = (path: string, contextId: string): InvalidInput =>
   InvalidInput.at(path, `is ${contextId}; the author has no such stored context in the conversation`)

@@ -56,8 +56,8 @@ const STATEMENT = sql`
   WHERE x.id = ANY ($3::text[]) AND x.tenant = $1::text AND x.actor = $2::text`.text
 
 /**
- * The contexts among the ids that were built in the viewer's view and whose conversations the viewer sees, unordered. Uses
- * primary keys.
+ * The contexts among the ids that were built in the viewer's view and whose conversations the viewer sees, unordered.
+ * Uses primary keys.
  * @param reach the only conversations that the viewer's credential may read; null for all
  */
 export async function readStoredContexts(
@@ -100,9 +100,9 @@ const FORWARDS = REPLIES('ASC')
 const BACKWARDS = REPLIES('DESC')
 
 /**
- * The turns that the viewer sees and that were generated from a stored context with the source: at most `limit` for each
- * source, in the order of `createdAt`, or newest first if `backwards`. Uses the indexes stored_context_source_source and
- * turn_context, and reads all stored contexts with the source.
+ * The turns that the viewer sees and that were generated from a stored context with the source: at most `limit` for
+ * each source, in the order of `createdAt`, or newest first if `backwards`. Uses the indexes
+ * stored_context_source_source and turn_context, and reads all stored contexts with the source.
  */
 export async function readReplies(
   pool: Pool,

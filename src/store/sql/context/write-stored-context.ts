@@ -31,7 +31,8 @@ export async function readConversationsOfTurns(tx: Tx, turnIds: readonly string[
 
 /**
  * Returns the ids of the turns, facts and summaries that have their content, and locks the facts against deletion until
- * the transaction ends, in the lock order of write-facts.ts. The transaction has locked the journals of the conversations.
+ * the transaction ends, in the lock order of write-facts.ts. The transaction has locked the journals of the
+ * conversations.
  */
 export async function lockPresent(
   tx: Tx,

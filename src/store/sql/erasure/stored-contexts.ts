@@ -5,8 +5,8 @@ import type { Tx } from '../../db.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 
 /**
- * Removes the sources `s` that meet the condition, after it has locked their messages, in order. Returns the number of messages that lose their
- * content.
+ * Removes the sources `s` that meet the condition, after it has locked their messages, in order. Returns the number of
+ * messages that lose their content.
  */
 async function lose(tx: Tx, condition: Sql): Promise<number> {
   return tx.$executeRaw`

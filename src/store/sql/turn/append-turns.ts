@@ -117,8 +117,9 @@ export type AppendLimits = {
  * participant; 'no_call': a tool result answers an unknown call; 'other_name': a tool result has another tool's name
  * than its call; 'ambiguous': several calls match a tool result; 'waiting': a tool result answers a call that waits for
  * approval or was denied, or a call has the id of a waiting call; 'no_reply': the author does not see the turn that the
- * turn replies to; 'no_context': the conversation has no such stored context in the author's view; 'no_claim': the author has no live claim on that turn with the given token; 'removed': another actor
- * removed the author from the conversation; 'left': the author has left a MEMBERS conversation; 'unknown': an author
+ * turn replies to; 'no_context': the conversation has no such stored context in the author's view; 'no_claim': the
+ * author has no live claim on that turn with the given token; 'removed': another actor removed the author from the
+ * conversation; 'left': the author has left a MEMBERS conversation; 'unknown': an author
  * was never a participant of a MEMBERS conversation; 'participants', 'open_in_conversation', 'open_by_viewer': a limit
  * is reached. 'stopped' is an additional row of a written turn that wakes up no participant, because too many turns of
  * agents followed each other (`max_agent_turns`).
@@ -152,8 +153,9 @@ export type AppendRow = {
   outcome: AppendOutcome
   /**
    * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault, a WaitingCall, the id of the turn
-   * replied to or of the context, or a ClaimFault; null for a limit and for 'unknown'. For a written turn, 'joined' if the turn made the
-   * actor join, and 'changed' if it changed the actor's kind as a participant, one entry before; otherwise null.
+   * replied to or of the context, or a ClaimFault; null for a limit and for 'unknown'. For a written turn, 'joined' if
+   * the turn made the actor join, and 'changed' if it changed the actor's kind as a participant, one entry before;
+   * otherwise null.
    */
   detail: string | null
   id: string
