@@ -57,7 +57,15 @@ it('no input has both `as` and another word for the author', () => {
   }
 })
 
-type Ids = { conversation: string; members: string; turn: string; fact: string; run: string; transfer: string }
+type Ids = {
+  conversation: string
+  members: string
+  turn: string
+  fact: string
+  run: string
+  transfer: string
+  context: string
+}
 
 /** For each read, a selection and a marker: bob's result contains the marker, cy's does not. */
 const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> = {
@@ -65,6 +73,10 @@ const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> =
   buildContext: ({ conversation }) => [
     `buildContext(input: { as: $as, conversationId: "${conversation}", tokenBudget: 4000, includeFacts: true }) {
       ... on Context { messages { content } items { reason } } }`,
+    CANARY,
+  ],
+  contextById: ({ context }) => [
+    `contextById(id: "${context}", as: $as) { messages { content } items { reason } }`,
     CANARY,
   ],
   conversation: ({ conversation }) => [
@@ -161,7 +173,11 @@ describe.each(backends)('as, on $name', (backend) => {
     const { startExport } = await as('bob')(
       'mutation { startExport(input: { scope: USER, userId: "bob" }) { ... on StartExportPayload { transfer { id } } } }',
     )
-    ids = { conversation, members, turn, fact, run, transfer: startExport.transfer.id }
+    const { buildContext } = await as('bob')(
+      `query ($input: BuildContextInput!) { buildContext(input: $input) { ... on Context { id } } }`,
+      { input: { conversationId: conversation, store: true } },
+    )
+    ids = { conversation, members, turn, fact, run, transfer: startExport.transfer.id, context: buildContext.id }
   })
 
   it('has a case for every root field that reads', () => {

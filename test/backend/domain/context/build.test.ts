@@ -166,6 +166,11 @@ describe.each(backends)('a context on $name', (backend) => {
       tokenBudget: 8_000,
       truncated: false,
       stablePrefixTokens: 0,
+      asOfSeq: 1,
+      profileFacts: new Map(),
+      id: null,
+      createdAt: null,
+      goneSourceIds: [],
     })
     expect(texts(await build(tenant, await conversationWith(tenant), { tokenBudget: 40 }))).toEqual(['Be kind.'])
   })
