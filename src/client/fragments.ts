@@ -35,7 +35,7 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   id content level fromPosition toPosition tokenCount model createdAt
 }`,
   Fact: `Fact {
-  id subject predicate object confidence userId saidBy assertedBy observedAt createdAt
+  id subject predicate object confidence userId saidBy assertedBy observedAt validFrom validTo createdAt
   supersededAt supersedeReason supersedeNote sourceConversation { id } sourceTurn { id }
 }`,
   Recalled: `Memory {

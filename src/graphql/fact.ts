@@ -1,4 +1,4 @@
-// Facts: the type, and the fields that list facts. The mutations are in fact-mutations.ts.
+// Facts: the type, and the fields that list facts. The mutations are in fact-mutations.ts and reconciliation.ts.
 
 import { factCursor, getFactPage, MAX_SEARCH, type Fact } from '../domain/fact/fact.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
@@ -87,7 +87,8 @@ builder.objectType('Fact', {
     contentHash: t.exposeString('contentHash', {
       description:
         'Hash that identifies exact duplicates: the first 32 hex digits of SHA-256 over "subject predicate '
-        + 'object", in lower case, with single spaces.',
+        + 'object", in lower case, with single spaces. If the fact has a period, a space and the period follow, for '
+        + 'example "2024-05-01T00:00:00.000Z/..".',
     }),
     observedAt: t.expose('observedAt', {
       type: 'DateTime',
@@ -101,6 +102,24 @@ builder.objectType('Fact', {
 })
 
 builder.objectFields('Fact', (t) => ({
+  importance: t.exposeFloat('importance', {
+    description:
+      'How important the fact is, 0 to 1: how often it was stated (0.4), on how many days before today it was recalled '
+      + '(0.3), and how many days ago it was stated (0.3, halved every 90 days).',
+  }),
+  validFrom: t.expose('validFrom', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'Time at which the statement became true. Null if that was not stated.',
+  }),
+  validTo: t.field({
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'Time at which the statement ceased to be true, or will: as was stated, or when the fact that contradicted it '
+      + 'became true. Null if neither is known.',
+    resolve: ({ validTo, contradictedFrom }) => validTo ?? contradictedFrom,
+  }),
   supersededBy: t.field({
     type: 'Fact',
     nullable: true,
@@ -153,7 +172,15 @@ const FactFilter = builder.inputType('FactFilter', {
     }),
     observedAfter: t.field({ type: 'DateTime', description: 'Facts observed at this time or later.' }),
     observedBefore: t.field({ type: 'DateTime', description: 'Facts observed before this time.' }),
+    validAt: t.field({
+      type: 'DateTime',
+      description:
+        'Facts that were true at this time, as far as is known: active facts whose period contains it, and facts that a '
+        + 'later fact contradicted. A fact without `validFrom` counts as true before, unless it contradicted a fact that '
+        + 'was true then. `includeSuperseded` has no effect.',
+    }),
     minConfidence: t.float({ description: 'Facts with at least this confidence, 0 to 1.' }),
+    minImportance: t.float({ description: 'Facts with at least this importance, 0 to 1.' }),
     saidBy: t.field({
       type: [ParticipantKindEnum],
       description: 'Facts whose `saidBy` is one of these kinds; an empty list matches none.',

@@ -20,7 +20,12 @@ export async function rowsOf(pool: Pool, conversationId: string | null = null): 
   const open = 't.turn_id IN (SELECT x.id FROM turn x WHERE x.conversation_id = $1)'
   for (const table of ['stream', 'chunk']) await read(table, physical, open, 'ctid')
   await read('conversation', 'to_jsonb(t) AS row', 't.id = $1', 'id')
-  await read('fact', `to_jsonb(t) - 'embedded_by' - 'recalled_at' AS row`, 't.conversation_id = $1', 'id')
+  await read(
+    'fact',
+    `to_jsonb(t) - '{embedded_by,recalled_at,recalled_on,recall_days}'::text[] AS row`,
+    't.conversation_id = $1',
+    'id',
+  )
   return found
 }
 

@@ -13,6 +13,8 @@ export type ContextMaterial = {
   facts: QuotedFact[]
   /** Whether `facts` contains every fact; false if more exist than were read. */
   hasAllFacts: boolean
+  /** Whether there are facts that have ended, which are included only if they are relevant. */
+  hasEndedFacts: boolean
   /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
   /**

@@ -37,9 +37,10 @@ export async function fillRest(
 ): Promise<{ messages: MeasuredMessage[]; omitted: ContextItem[] }> {
   const included = new Set([...idsOf([...sections.prefix, ...sections.newest]), ...(answered ? [answered.id] : [])])
   const addressed = material.answered ? addressedBy(material.answered) : newestAddressed(measured.turns)
+  const hasMoreFacts = sections.facts.length > 0 || !material.hasAllFacts || material.hasEndedFacts
   const [hits, ranked] = await Promise.all([
     recall ? recall.find(addressed, included) : [],
-    findFacts && (sections.facts.length > 0 || !material.hasAllFacts) ? findFacts(addressed) : [],
+    findFacts && hasMoreFacts ? findFacts(addressed) : [],
   ])
   const k = recall?.k ?? 0
   const { facts, repeated } = distinctFacts(material, sections, ranked)

@@ -91,7 +91,8 @@ async function allotted(
   const summary = await needsOfSummaries(tokens, material.summaries)
   const shareOfFacts = partOf(space, shares.facts)
   const knownFacts = await demandOf(tokens, facts, factQuoting(facts, 'known'), shareOfFacts)
-  const hasMoreFacts = findFacts !== null && !(material.hasAllFacts && fits(knownFacts, shareOfFacts))
+  const hasOtherFacts = !material.hasAllFacts || material.hasEndedFacts
+  const hasMoreFacts = findFacts !== null && (hasOtherFacts || !fits(knownFacts, shareOfFacts))
   const kept = measured.kept.filter(({ isInstruction }) => !isInstruction)
   const needs = {
     profile: await demandOf(tokens, profiles, profileQuoting(profiles), space),

@@ -113,6 +113,7 @@ export async function readMaterial(
     profileFacts: memory.profileFacts,
     lastSeq: conversation.lastSeq,
     hasAllFacts: memory.hasAllFacts,
+    hasEndedFacts: memory.hasEndedFacts,
     factUsers: memory.factUsers,
     summaries: usesSummaries ? current : [],
     tooLong: usesSummaries ? [] : current,

@@ -8,6 +8,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import { isWithinReach, trusted } from '../authorize.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { getFacts } from '../fact/fact.ts'
+import { hadEnded } from '../fact/period.ts'
 import { sentenceOf } from '../fact/write.ts'
 import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'
@@ -29,8 +30,10 @@ export type ProfilesAndFacts = {
   facts: QuotedFact[]
   /** The people whose facts from other conversations are included. */
   factUsers: string[]
-  /** Whether `facts` contains all facts; false if more than MAX_FACTS exist. */
+  /** Whether all facts were read; false if more than MAX_FACTS exist. */
   hasAllFacts: boolean
+  /** Whether some of these facts have ended. `facts` does not contain them: they are included only if relevant. */
+  hasEndedFacts: boolean
 }
 
 /** Returns the people in the conversation: its owner first, then the others in the order in which they last joined. */
@@ -111,6 +114,8 @@ export async function readProfilesAndFacts(
       : [],
   ])
   const facts = await readableFacts(deps, { viewer, reader }, conversation.id, rows.slice(0, MAX_FACTS))
+  const now = new Date()
+  const current = facts.filter((fact) => !hadEnded(fact, now))
   const quoted = otherPeople
     .flatMap(({ actor, displayName }) => {
       const profile = profiles?.get(actor)
@@ -121,8 +126,9 @@ export async function readProfilesAndFacts(
     profiles: quoted.map(({ userId, content }) => ({ id: userId, text: content })),
     people: quoted.map(({ userId, displayName }) => ({ actor: userId, displayName })),
     profileFacts: new Map(quoted.map(({ userId, madeOf }) => [userId, madeOf])),
-    facts: facts.map(toQuoted),
+    facts: current.map(toQuoted),
     factUsers: people.map(({ actor }) => actor),
     hasAllFacts: rows.length <= MAX_FACTS,
+    hasEndedFacts: current.length < facts.length,
   }
 }

@@ -2,6 +2,7 @@
 // instructions, so it is put into user messages, between fences that no quoted text can close.
 
 import type { Statement } from '../fact/content-hash.ts'
+import type { Period } from '../fact/period.ts'
 import { isStated, type Assertion } from '../fact/trust.ts'
 import { textMessage, type ItemKind, type Message } from './message.ts'
 import { oneLine } from './perspective.ts'
@@ -84,15 +85,24 @@ function authorOf({ saidBy, assertedBy }: Assertion): string {
 }
 
 /**
- * Formats a fact as one line with the UTC day on which it was observed. A fact is quoted as a claim by its author
- * unless it is a person's statement about themselves or about no user.
+ * Formats a fact as one line with the UTC day on which it was observed, and with its period. A fact is quoted as a claim
+ * by its author unless it is a person's statement about themselves or about no user.
  */
-export function factLine(fact: Assertion & { sentence: string; observedAt: Date }): string {
+export function factLine(fact: Assertion & Period & { sentence: string; observedAt: Date }): string {
   const { sentence, observedAt } = fact
   const statement = isStated(fact)
     ? oneLine(sentence)
     : `claimed by ${authorOf(fact)}, not confirmed: ${quoted(sentence)}`
-  return `- ${statement} (${observedAt.toISOString().slice(0, 10)})`
+  return `- ${statement} (${[dayOf(observedAt), ...periodOf(fact)].join(', true ')})`
+}
+
+/** Returns the UTC day of a time. */
+const dayOf = (time: Date) => time.toISOString().slice(0, 10)
+
+/** Returns the period in words; empty if it was not stated. */
+function periodOf({ validFrom, validTo }: Period): string[] {
+  if (validFrom && validTo) return [`from ${dayOf(validFrom)} until ${dayOf(validTo)}`]
+  return [...(validFrom ? [`since ${dayOf(validFrom)}`] : []), ...(validTo ? [`until ${dayOf(validTo)}`] : [])]
 }
 
 /** Creates a user message that Colloquy itself writes, with quoted data between fences in `body`. */

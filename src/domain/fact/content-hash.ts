@@ -1,9 +1,10 @@
-// Validates and normalises the three texts of a fact, and hashes them: facts with equal hashes are exact duplicates.
+// Validates and normalises a statement with its period, and hashes it: facts with equal hashes are exact duplicates.
 // Texts are normalised before they are stored, so hashing a stored fact returns its stored hash.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { storable } from '../input.ts'
+import { storable, time } from '../input.ts'
+import type { Period } from './period.ts'
 
 /** A statement about a subject, for example "Ada", "lives in", "London". */
 export type Statement = { subject: string; predicate: string; object: string }
@@ -50,23 +51,33 @@ const statementText = (part: keyof Statement) =>
       return text
     })
 
-/** Zod fields that validate and normalise the three texts of a fact, for schemas of inputs that contain facts. */
+const statedTime = time.nullish().transform((given) => given ?? null)
+
+/**
+ * Zod fields that validate and normalise the three texts of a fact, and its period, for schemas of inputs that contain
+ * facts. Whether the period ends after it begins is not checked.
+ */
 export const statementShape = {
   subject: statementText('subject'),
   predicate: statementText('predicate'),
   object: statementText('object'),
+  validFrom: statedTime,
+  validTo: statedTime,
 }
 
 /**
  * Returns the first HASH_DIGITS hex digits of the SHA-256 hash of "subject predicate object" in UTF-8. Before hashing,
  * trims each text, replaces each run of white space by one space, and converts to lower case independently of the
- * locale.
+ * locale. If the fact has a period, a space and the period as an ISO 8601-2 interval follow, for example
+ * "2024-05-01T00:00:00.000Z/..".
  */
-export function contentHash({ subject, predicate, object }: Statement): string {
-  const content = [subject, predicate, object]
+export function contentHash({ subject, predicate, object, validFrom, validTo }: Statement & Partial<Period>): string {
+  const statement = [subject, predicate, object]
     .map((text) => text.trim())
     .join(' ')
     .replace(/\s+/g, ' ')
     .toLowerCase()
+  const period = [validFrom, validTo].map((time) => time?.toISOString() ?? '..').join('/')
+  const content = period === '../..' ? statement : `${statement} ${period}`
   return createHash('sha256').update(content, 'utf8').digest('hex').slice(0, HASH_DIGITS)
 }

@@ -4,22 +4,22 @@
 
 import { z } from 'zod'
 import { ParticipantKind } from '../../store/generated/enums.ts'
-import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
+import type { RatedFactRow } from '../../store/sql/fact/fact-columns.ts'
 import { listFacts, listFactsOfConversations, readFacts, type FactPosition } from '../../store/sql/fact/read-facts.ts'
 import { authorize, isWithinReach, requirePermits, withinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
-import { id, name, parse, requireStrings, text, time } from '../input.ts'
+import { id, name, parse, requireStrings, share, text, time } from '../input.ts'
 import { paging, slice, type Page, type PageRequest, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { MAX_LENGTHS, normaliseText } from './content-hash.ts'
 
 /** A fact that a viewer sees, without the columns that determine its visibility and its reconciliation. */
-export type Fact = Omit<FactRow, 'position' | 'seq' | 'audience' | 'visibility' | 'assertedAt'>
+export type Fact = Omit<RatedFactRow, 'position' | 'seq' | 'audience' | 'visibility' | 'assertedAt'>
 
 /** Removes the columns that determine the fact's visibility and its reconciliation. */
-export const toFact = ({ position, seq, audience, visibility, assertedAt, ...fact }: FactRow): Fact => fact
+export const toFact = ({ position, seq, audience, visibility, assertedAt, ...fact }: RatedFactRow): Fact => fact
 
 /** Returns the given facts that the viewer sees, active or superseded, by id. */
 export async function getFacts(
@@ -52,7 +52,9 @@ const factFilter = z.object({
   text: text(MAX_SEARCH).nullish(),
   observedAfter: time.nullish(),
   observedBefore: time.nullish(),
-  minConfidence: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
+  minConfidence: share.nullish(),
+  minImportance: share.nullish(),
+  validAt: time.nullish(),
   saidBy: z.array(z.enum(ParticipantKind)).nullish(),
   includeSuperseded: z.boolean().nullish(),
 })

@@ -1,6 +1,5 @@
-// Marks facts as recalled the first time a recall or a context returns them. Collects ids in memory and writes them
-// within GATHER_MS, so that requests do not wait for the write. If a crash loses a mark, the next recall of the fact
-// writes it.
+// Counts the days on which recalls or contexts return facts. Collects ids in memory and writes them within GATHER_MS, so
+// that requests do not wait for the write. If a crash loses ids, the next recall of the facts writes them.
 
 import { markRecalled } from '../../store/sql/fact/mark-recalled.ts'
 import type { Platform } from '../platform.ts'

@@ -15,7 +15,9 @@ import { askProvider } from '../ask-provider.ts'
 import { newId } from '../id.ts'
 import type { FactDeps } from './deps.ts'
 import { embedFacts } from './embed.ts'
-import { openPairs, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
+import type { ActiveFact } from './active-fact.ts'
+import { openPairs } from './judged-pairs.ts'
+import type { ReconciliationPlan } from './reconcile.ts'
 import { trustOf } from './trust.ts'
 import { subjectFor } from './user.ts'
 import { membersOf } from './visibility-set.ts'
@@ -89,6 +91,9 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
     const fact = {
       ...byId.get(into.from)!,
       id: newId('fact'),
+      contentHash: into.contentHash,
+      validFrom: into.validFrom,
+      validTo: into.validTo,
       observedAt: into.observedAt,
       importedAt: latest.importedAt,
       confidence: into.confidence,
@@ -103,10 +108,11 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
     ...plan.merged.flatMap(({ into, originals }) =>
       originals.map((original) => ({ id: original, by: ids.get(into.key)!, reason: 'DUPLICATED' as const })),
     ),
-    ...plan.contradicted.map(({ loser, winner }) => ({
+    ...plan.contradicted.map(({ loser, winner, from }) => ({
       id: loser,
       by: ids.get(winner) ?? winner,
       reason: 'CONTRADICTED' as const,
+      contradictedFrom: from,
     })),
   ]
   await supersedeFacts(tx, superseded)

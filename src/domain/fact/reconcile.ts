@@ -3,48 +3,37 @@
 
 import { runSteps } from '../../yield.ts'
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
+import { byText, prepareSteps, type ActiveFact, type ComparedActiveFact } from './active-fact.ts'
 import { contentHash, type Statement } from './content-hash.ts'
+import { checkVerdicts, partnersOf, type FactPair, type RejectedVerdict } from './judged-pairs.ts'
 import { isKeptApart, latest } from './kept-apart.ts'
-import { contradicts, isOpen, isSame, THRESHOLDS, toComparedFact, type ComparedFact, type Thresholds } from './same.ts'
-
-export type ActiveFact = Statement & {
-  id: string
-  /** 0 to 1. */
-  confidence: number
-  observedAt: Date
-  contentHash: string
-  /** Embedding of the object: a unit vector, or all zeros. All facts use the same embedder. Null until embedded. */
-  vector: Float32Array | null
-  /** Trust level; a higher value is more trusted (trust.ts). */
-  trust: number
-  /** Time at which a source last asserted the fact anew, by the clock of the server. */
-  assertedAt: Date
-  /** Time at which undoReconciliation made the fact active again; null if that never happened (kept-apart.ts). */
-  restoredAt: Date | null
-}
+import { combine, connected, endOf, overlap, type Period, type Span } from './period.ts'
+import { contradicts, isSame, THRESHOLDS, type Thresholds } from './same.ts'
 
 /** A new fact that replaces duplicates. */
-type MergedFact = Statement & {
-  /** Identifies the merged fact in `contradicted` and `disputed`, because it has no id yet. */
-  key: string
-  confidence: number
-  observedAt: Date
-  contentHash: string
-  trust: number
-  assertedAt: Date
-  restoredAt: Date | null
-  /** Id of the original whose texts, vectors and sources are copied to the merged fact. */
-  from: string
-}
-
-type FactPair = { a: string; b: string }
+type MergedFact = Statement
+  & Period & {
+    /** Identifies the merged fact in `contradicted` and `disputed`, because it has no id yet. */
+    key: string
+    confidence: number
+    observedAt: Date
+    contentHash: string
+    trust: number
+    assertedAt: Date
+    restoredAt: Date | null
+    /** Id of the original whose texts, vectors and sources are copied to the merged fact. */
+    from: string
+  }
 
 /** `kept`, `originals` and `loser` together contain the id of each fact exactly once. Lists are sorted by id or key. */
 export type ReconciliationPlan = {
   /** New facts, each with the ids of the duplicates that it replaces. */
   merged: { into: MergedFact; originals: string[] }[]
-  /** Facts to supersede. `winner` is the id of a kept fact, or the key of a merged one. */
-  contradicted: { loser: string; winner: string }[]
+  /**
+   * Facts to supersede. `winner` is the id of a kept fact, or the key of a merged one. `from` is when the winner became
+   * true; null if the loser was not true before.
+   */
+  contradicted: { loser: string; winner: string; from: Date | null }[]
   /** Ids of the facts that do not change. */
   kept: string[]
   /**
@@ -52,24 +41,21 @@ export type ReconciliationPlan = {
    * hash, but is less trusted than `b`. Ids of kept facts, or keys of merged ones.
    */
   disputed: FactPair[]
-  /** Verdicts on unknown facts, on pairs that are not open, and on pairs whose verdicts differ. */
-  rejected: { verdict: Verdict; why: 'UNKNOWN_ID' | 'NOT_ASKED' | 'AMBIGUOUS' }[]
+  rejected: RejectedVerdict[]
 }
 
-type ComparedActiveFact = ActiveFact & { compared: ComparedFact }
-/** A fact and its duplicates. `lead` is the first of them by `byClarity`. */
+/** A fact and its duplicates. `lead` is the first of them by `byClarity`, `span` contains the spans of all. */
 type FactCluster = {
   lead: ComparedActiveFact
   members: ComparedActiveFact[]
+  span: Span
+  period: Period
   observedAt: Date
   confidence: number
   assertedAt: Date
   restoredAt: Date | null
   key: string
 }
-
-const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
-const pairKey = ({ a, b }: FactPair) => (a < b ? `${a} ${b}` : `${b} ${a}`)
 
 /** Total order of clusters. The first of two contradictory clusters with equal trust wins. */
 const byWinning = (a: FactCluster, b: FactCluster) =>
@@ -78,104 +64,19 @@ const byWinning = (a: FactCluster, b: FactCluster) =>
   || byText(a.lead.contentHash, b.lead.contentHash)
   || byText(a.lead.id, b.lead.id)
 
-/** Number of words above which further words do not make an object clearer. */
-const CLEAR_WORDS = 12
-
-/**
- * Order of facts: the most trusted first, then the one whose object has more words (up to CLEAR_WORDS), the shorter
- * object, the higher confidence, the lower hash, and the lower id.
- */
-const byClarity = (a: ComparedActiveFact, b: ComparedActiveFact) =>
-  b.trust - a.trust
-  || Math.min(CLEAR_WORDS, b.compared.words.length) - Math.min(CLEAR_WORDS, a.compared.words.length)
-  || a.object.length - b.object.length
-  || b.confidence - a.confidence
-  || byText(a.contentHash, b.contentHash)
-  || byText(a.id, b.id)
-
-/** Adds the compared form to each fact, and sorts the facts by clarity. Yields after each fact. */
-function* prepareSteps(facts: readonly ActiveFact[]): Generator<void, ComparedActiveFact[]> {
-  const prepared: ComparedActiveFact[] = []
-  for (const fact of facts) {
-    prepared.push({ ...fact, compared: toComparedFact(fact) })
-    yield
-  }
-  return prepared.sort(byClarity)
-}
-
-/** Whether a model may judge the pair: the rules of same.ts do not decide it, and no undo keeps it apart. */
-const mayJudge = (a: ComparedActiveFact, b: ComparedActiveFact, thresholds: Thresholds) =>
-  isOpen(a.compared, b.compared, thresholds) && !isKeptApart(a, b)
-
-/**
- * Returns at most `max` pairs of facts for a model to judge, each with a fact among `changed`; null for all facts. The
- * result does not depend on the order of the facts. Yields after each fact.
- */
-export function* openPairs(
-  facts: readonly ActiveFact[],
-  max = 100,
-  changed: ReadonlySet<string> | null = null,
-): Generator<void, FactPair[]> {
-  const sorted = (yield* prepareSteps(facts)).sort((a, b) => byText(a.id, b.id))
-  const pairs: FactPair[] = []
-  for (const [i, a] of sorted.entries()) {
-    yield
-    for (let j = i + 1; j < sorted.length; j++) {
-      if (pairs.length >= max) return pairs
-      const b = sorted[j]!
-      if (changed !== null && !changed.has(a.id) && !changed.has(b.id)) continue
-      if (mayJudge(a, b, THRESHOLDS)) pairs.push({ a: a.id, b: b.id })
-    }
-  }
-  return pairs
-}
-
-/** Splits the verdicts into accepted ones, by pair, and rejected ones (see ReconciliationPlan). */
-function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly Verdict[], thresholds: Thresholds) {
-  const byId = new Map(facts.map((fact) => [fact.id, fact]))
-  const answers = new Map<string, Set<Verdict['relation']>>()
-  for (const verdict of verdicts) {
-    const key = pairKey(verdict)
-    answers.set(key, (answers.get(key) ?? new Set()).add(verdict.relation))
-  }
-  const accepted = new Map<string, Verdict['relation']>()
-  const rejected: ReconciliationPlan['rejected'] = []
-  for (const verdict of verdicts) {
-    const [a, b] = [byId.get(verdict.a), byId.get(verdict.b)]
-    const key = pairKey(verdict)
-    if (!a || !b) rejected.push({ verdict, why: 'UNKNOWN_ID' })
-    else if (a === b || !mayJudge(a, b, thresholds)) rejected.push({ verdict, why: 'NOT_ASKED' })
-    else if (answers.get(key)!.size > 1) rejected.push({ verdict, why: 'AMBIGUOUS' })
-    else accepted.set(key, verdict.relation)
-  }
-  return { accepted, rejected }
-}
-
 function toFactCluster(members: ComparedActiveFact[]): FactCluster {
   const lead = members[0]!
   const trusted = members.filter(({ trust }) => trust === lead.trust)
   return {
     lead,
     members,
+    ...combine(members),
     observedAt: new Date(Math.max(...trusted.map(({ observedAt }) => observedAt.getTime()))),
     confidence: Math.max(...trusted.map(({ confidence }) => confidence)),
     assertedAt: latest(members.map(({ assertedAt }) => assertedAt))!,
     restoredAt: latest(members.map(({ restoredAt }) => restoredAt)),
     key: members.length > 1 ? `merged:${lead.id}` : lead.id,
   }
-}
-
-/** Returns a map for each relation: from the id of a fact to the ids of the facts that verdicts relate to it. */
-function partnersOf(accepted: ReadonlyMap<string, Verdict['relation']>) {
-  const partners = { SAME: new Map<string, Set<string>>(), CONTRADICTORY: new Map<string, Set<string>>() }
-  for (const [key, relation] of accepted) {
-    if (relation === 'COMPATIBLE') continue
-    const [a, b] = key.split(' ') as [string, string]
-    const of = partners[relation]
-    of.set(a, (of.get(a) ?? new Set()).add(b))
-    of.set(b, (of.get(b) ?? new Set()).add(a))
-  }
-  return partners
 }
 
 /** Creates an index of items by slot (see same.ts), in insertion order. The rules relate only facts of one slot. */
@@ -187,7 +88,8 @@ function bySlot<T>(): { at(slot: string): T[]; add(slot: string, item: T): void 
 
 /**
  * Groups duplicates. Adds each fact to the first group whose first fact it duplicates, or to a new group. Hence the
- * first facts of two groups are never duplicates, and a second pass merges nothing. Yields after each fact.
+ * first facts of two groups are never duplicates, and a second pass merges nothing. Then splits the groups by the times
+ * at which their facts are true. Yields after each fact.
  */
 function* group(
   prepared: readonly ComparedActiveFact[],
@@ -214,7 +116,7 @@ function* group(
     }
     yield
   }
-  return groups.map(({ members }) => members)
+  return groups.flatMap(({ members }) => connected(members))
 }
 
 /** Plans the reconciliation of the active facts of one visibility set. The ids must be distinct. */
@@ -237,8 +139,8 @@ export function reconcile(
  *
  * Of two contradictory facts, the one observed later wins. If the times are equal, the more confident fact wins, and
  * then the one with the lower content hash. A less trusted fact never supersedes a more trusted one: if it would win,
- * both are kept and reported as disputed. Facts that an undo keeps apart (kept-apart.ts) are neither duplicates nor
- * contradictory.
+ * both are kept and reported as disputed. Facts that are true at different times (period.ts), and facts that an undo
+ * keeps apart (kept-apart.ts), are neither duplicates nor contradictory.
  */
 export function* planSteps(
   facts: readonly ActiveFact[],
@@ -265,10 +167,14 @@ export function* planSteps(
       [...(contradictory.get(id) ?? [])].flatMap((partner) => keptById.get(partner) ?? []),
     )
     // Sort the rivals, so that the first one that is trusted enough wins.
-    const rivals = [...new Set([...byRule, ...judged])].sort(byWinning)
+    const rivals = [...new Set([...byRule, ...judged])]
+      .filter(({ span }) => overlap(span, cluster.span))
+      .sort(byWinning)
     const winner = rivals.find((rival) => rival.lead.trust >= cluster.lead.trust)
     if (winner) {
-      for (const { id } of cluster.members) plan.contradicted.push({ loser: id, winner: winner.key })
+      for (const member of cluster.members) {
+        plan.contradicted.push({ loser: member.id, winner: winner.key, from: endOf(member, winner.span) })
+      }
       continue
     }
     keptInSlots.add(slot, cluster)
@@ -287,9 +193,10 @@ export function* planSteps(
   return plan
 }
 
-function toMerged({ lead, key, observedAt, confidence, assertedAt, restoredAt }: FactCluster): MergedFact {
+function toMerged({ lead, key, confidence, ...cluster }: FactCluster): MergedFact {
   const { id: from, subject, predicate, object, trust } = lead
-  const statement = { subject, predicate, object }
+  const { observedAt, assertedAt, restoredAt, period } = cluster
+  const statement = { subject, predicate, object, ...period }
   const times = { observedAt, assertedAt, restoredAt }
   return { ...statement, ...times, key, from, confidence, trust, contentHash: contentHash(statement) }
 }

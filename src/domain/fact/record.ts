@@ -39,12 +39,17 @@ export const MAX_FACTS = 1000
 /** Maximum length of the reason of a retraction, in characters. */
 export const MAX_REASON = 1000
 
-const factInput = z.object({
-  ...statementShape,
-  confidence: share.nullish(),
-  sourceTurnId: id('turn').nullish(),
-  observedAt: pastTime.nullish(),
-})
+const factInput = z
+  .object({
+    ...statementShape,
+    confidence: share.nullish(),
+    sourceTurnId: id('turn').nullish(),
+    observedAt: pastTime.nullish(),
+  })
+  .refine(({ validFrom, validTo }) => validFrom === null || validTo === null || validFrom < validTo, {
+    path: ['validTo'],
+    message: 'must be after validFrom',
+  })
 const recordFactsInput = z.object({
   conversationId: id('conversation').nullish(),
   userId: name.nullish(),
@@ -159,6 +164,8 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
       assertedBy: viewer.actor,
       observedAt: fact.observedAt ?? sourceTurn?.at ?? now,
       importedAt: fact.observedAt == null ? (sourceTurn?.importedAt ?? null) : now,
+      validFrom: fact.validFrom,
+      validTo: fact.validTo,
     }
   })
   return writeCandidates(deps, viewer, conversationIds, candidates)

@@ -3,7 +3,7 @@
 // of them to any other fact.
 
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
-import type { ActiveFact } from './reconcile.ts'
+import type { ActiveFact } from './active-fact.ts'
 import { contradicts, isSame, toComparedFact, type ComparedFact } from './same.ts'
 
 /**

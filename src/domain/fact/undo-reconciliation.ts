@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { lockFactsById, reactivateFacts } from '../../store/sql/erasure/erase-facts.ts'
-import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
+import type { FactRow, RatedFactRow } from '../../store/sql/fact/fact-columns.ts'
 import { updateSourceColumns } from '../../store/sql/fact/fact-sources.ts'
 import { addSourcesOf } from '../../store/sql/fact/move-facts.ts'
 import { readFacts } from '../../store/sql/fact/read-facts.ts'
@@ -19,6 +19,7 @@ import { parse, text } from '../input.ts'
 import { redactInput } from '../redaction.ts'
 import type { Viewer } from '../view.ts'
 import type { FactDeps } from './deps.ts'
+import { contentHash as hashOf, type Statement } from './content-hash.ts'
 import { getFacts, toFact, type Fact } from './fact.ts'
 import { MAX_REASON } from './record.ts'
 import { appendFactsChanged, lockConversations } from './write.ts'
@@ -36,8 +37,11 @@ export type UndoneReconciliation = {
 const wasReconciled = ({ supersedeReason }: FactRow) =>
   supersedeReason === 'DUPLICATED' || supersedeReason === 'CONTRADICTED'
 
+/** Returns the hash of the statement, whatever its period. */
+const hashOfStatement = ({ subject, predicate, object }: Statement) => hashOf({ subject, predicate, object })
+
 /** Returns the fact if the viewer sees it. @throws NotFound */
-async function findFact({ db }: FactDeps, viewer: Viewer, factId: string): Promise<FactRow> {
+async function findFact({ db }: FactDeps, viewer: Viewer, factId: string): Promise<RatedFactRow> {
   const [fact] = await readFacts(db.of(viewer.tenant), viewer, [factId])
   if (!fact || !isWithinReach(viewer, fact.conversationId)) throw new NotFound('fact', factId)
   return fact
@@ -58,11 +62,14 @@ async function requirePermitsFor({ db }: FactDeps, viewer: Viewer, fact: FactRow
 }
 
 /**
- * Undoes a merge: the merged fact is superseded by the original with the same text, which gets its sources, and all
- * originals are to become active. Without such an original, the merged fact stays active. Returns the originals.
+ * Undoes a merge: the merged fact is superseded by the original with the same text and period, or else only the same
+ * text, which gets its sources, and all originals are to become active. Without such an original, the merged fact stays
+ * active. Returns the originals.
  */
 async function splitMerge(tx: Tx, merged: FactRow, originals: readonly FactRow[], note: string | null) {
-  const equal = originals.find(({ contentHash }) => contentHash === merged.contentHash)
+  const equal =
+    originals.find(({ contentHash }) => contentHash === merged.contentHash)
+    ?? originals.find((original) => hashOfStatement(original) === hashOfStatement(merged))
   if (equal) {
     await supersedeFacts(tx, [{ id: merged.id, by: equal.id, reason: 'UNDONE', note }])
     await addSourcesOf(tx, [{ id: merged.id, duplicateOf: equal.id }])

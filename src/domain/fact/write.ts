@@ -30,6 +30,7 @@ import { announceEntries, type JournalRange, type JournalPublisher } from '../pu
 import { newId } from '../id.ts'
 import { hashTerm, salted, saltOf } from '../../text/term-hash.ts'
 import { contentHash, type Statement } from './content-hash.ts'
+import type { Period } from './period.ts'
 import { trustOf } from './trust.ts'
 import { visibilityOf } from './visibility-set.ts'
 
@@ -41,20 +42,21 @@ export type CandidateSource = {
 }
 
 /** A statement to store as a fact, with its texts normalised and, if configured, redacted. */
-export type FactCandidate = Statement & {
-  /** The user whom the fact is about; null for a fact about no user. */
-  userId: string | null
-  saidBy: ParticipantKind
-  /** The actor who asserts it. */
-  assertedBy: string
-  /** 0 to 1. */
-  confidence: number
-  observedAt: Date
-  /** When the server received the assertion, if `observedAt` was claimed; null if the server set `observedAt`. */
-  importedAt: Date | null
-  /** Null if the fact belongs to no conversation. */
-  source: CandidateSource | null
-}
+export type FactCandidate = Statement
+  & Period & {
+    /** The user whom the fact is about; null for a fact about no user. */
+    userId: string | null
+    saidBy: ParticipantKind
+    /** The actor who asserts it. */
+    assertedBy: string
+    /** 0 to 1. */
+    confidence: number
+    observedAt: Date
+    /** When the server received the assertion, if `observedAt` was claimed; null if the server set `observedAt`. */
+    importedAt: Date | null
+    /** Null if the fact belongs to no conversation. */
+    source: CandidateSource | null
+  }
 
 /** A candidate with its token count, content hash and the salted term hashes of the word index. */
 export type PreparedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
@@ -110,8 +112,7 @@ export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
 function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
-  const { source, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, importedAt } =
-    candidate
+  const { source, tokenCount, contentHash: hash, terms: index, ...fact } = candidate
   const turn = source?.turn ?? null
   // A fact without a source turn has the seq of its FACTS_CHANGED entry: the next seq, because the journal is locked.
   // Exact duplicates append an entry too: otherwise a participant could join at that seq and see a fact recorded
@@ -121,25 +122,17 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
   const members = head?.visibility === 'MEMBERS' ? source!.conversationId : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
+    ...fact,
     id: newId('fact'),
-    userId,
     conversationId: source?.conversationId ?? null,
     position: turn?.position ?? next,
     seq: turn?.seq ?? next,
     audience,
     visibility: visibilityOf(audience, members),
     sourceTurnId: turn?.id ?? null,
-    saidBy,
-    assertedBy,
-    subject,
-    predicate,
-    object,
-    confidence,
-    observedAt,
-    importedAt,
-    tokenCount: candidate.tokenCount,
-    contentHash: candidate.contentHash,
-    terms: candidate.terms,
+    tokenCount,
+    contentHash: hash,
+    terms: index,
   }
 }
 

@@ -6,6 +6,7 @@
 import { readFactRows } from '../../store/sql/fact/restore-facts.ts'
 import type { ProfileOfSet } from '../../store/sql/profile/read-profiles.ts'
 import { runStepsYielding } from '../../yield.ts'
+import { hadEnded } from '../fact/period.ts'
 import { planSteps } from '../fact/reconcile.ts'
 import { trustOf } from '../fact/trust.ts'
 import { subjectFor } from '../fact/user.ts'
@@ -35,7 +36,9 @@ async function fromFacts(
     userId,
     profiles.map(({ visibility }) => visibility),
   )
-  const facts = await readFactRows(db.of(tenant), tenant, [...new Set(profiles.flatMap(({ madeOf }) => madeOf))])
+  const rows = await readFactRows(db.of(tenant), tenant, [...new Set(profiles.flatMap(({ madeOf }) => madeOf))])
+  const now = new Date()
+  const facts = rows.filter((fact) => !hadEnded(fact, now))
   const aliases = new Map([[userId, names]])
   const { kept, merged } = await runStepsYielding(
     planSteps(

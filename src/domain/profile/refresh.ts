@@ -19,14 +19,15 @@ import {
   deleteProfile,
   readProfileRow,
   readSetsSeen,
-  readSupersededAmong,
+  readEndedAmong,
   writeProfile,
   type ProfileRow,
-  type SupersededFact,
+  type EndedFact,
 } from '../../store/sql/profile/write-profile.ts'
 import { isKnownUser } from '../../store/sql/profile/is-known-user.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
+import { hadEnded } from '../fact/period.ts'
 import { trustOf } from '../fact/trust.ts'
 import type { FactDeps } from '../fact/deps.ts'
 import { reconcileAllDue } from '../fact/reconcile-due.ts'
@@ -51,8 +52,8 @@ export const MAX_FACTS = 1000
 /** Maximum number of attempts if the profile or its facts change concurrently. */
 const ATTEMPTS = 10
 
-/** The input of a refresh. `removed` contains the facts of the previous profile that are now superseded. */
-type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
+/** The input of a refresh. `removed` contains the facts of the previous profile that are superseded or have ended. */
+type Change = { previous: ProfileRow | null; active: FactRow[]; removed: EndedFact[] }
 
 /** Composes the new profile: by the profile writer if one is configured, otherwise by rules. @throws ProviderFailed */
 async function compose(
@@ -122,12 +123,14 @@ async function refresh(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { tenant, userId, visibility } = set
     const previous = await readProfileRow(deps.db, set)
-    const active = await readActiveFacts(
+    const now = new Date()
+    const rows = await readActiveFacts(
       deps.db,
       { tenant, userId, conversationId: null, actor: null, visibility },
       previous ? limit : Math.max(limit, DEFAULT_FACTS),
     )
-    const removed = previous ? await readSupersededAmong(deps.db, tenant, previous.madeOf) : []
+    const active = rows.filter((fact) => !hadEnded(fact, now))
+    const removed = previous ? await readEndedAmong(deps.db, tenant, previous.madeOf, now) : []
     const newProfile = await compose(deps, set, { previous, active, removed }, signal)
     const removedIds = new Set(removed.map(({ id }) => id))
     const included = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])

@@ -119,6 +119,7 @@ export async function recallFacts(
           fact,
           named: names.some((each) => question.names.has(each)),
           at: fact.observedAt.getTime(),
+          importance: fact.importance,
           // A fact tells about its subject what a turn in the first person tells about its actor.
           cues: cuesOf(sentenceOf(fact), new Set(names)) | Cue.STATES_SELF,
         },

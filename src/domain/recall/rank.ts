@@ -37,6 +37,8 @@ export type RankCandidate = {
   similarityWithNeighbours: number
   /** Whether the previous turn of the same session ends with a question. */
   answers: boolean
+  /** Importance of a fact, 0 to 1 (prisma/functions/fact_importance.sql); absent for a turn or summary. */
+  importance?: number
   /** Whether the turn asks the query, more or less (`isEcho` in candidate.ts). False for a fact or summary. */
   echo: boolean
 }
@@ -86,6 +88,8 @@ export const WEIGHTS = {
   answer: 0.1,
   /** The turn's length, up to FULL_LENGTH_TERMS. Short turns seldom contain an answer. */
   substance: 0.15,
+  /** The importance of a fact. A choice, not a fit: it decides between facts that match the query alike. */
+  importance: 0.1,
 } as const
 
 /**
@@ -153,5 +157,6 @@ export function weightedSignals(question: Question, candidate: Signals, weights:
     + weights.echo * Number(candidate.echo)
     + weights.answer * Number(candidate.answers)
     + weights.substance * Math.min(1, candidate.length / FULL_LENGTH_TERMS)
+    + weights.importance * (candidate.importance ?? 0)
   )
 }

@@ -6,7 +6,7 @@ import type { QueryTerms } from './query-terms.ts'
 import type { Question } from './question.ts'
 import { FULL_LENGTH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
 
-export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'similarity'> & {
+export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'similarity' | 'importance'> & {
   /** Unsalted hashes of all terms of the text, repetitions included. */
   terms: readonly number[]
 }

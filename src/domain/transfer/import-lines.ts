@@ -78,6 +78,9 @@ async function prepareTurn(
 /** A fact with its token count, its hash and the salted terms of the index. */
 export type PreparedFact = FactLine & { tokenCount: number; contentHash: string; terms: readonly number[] }
 
+/** Returns the time of a line; null if it is absent. */
+const timeOf = (time: unknown): Date | null => (time === undefined ? null : new Date(time as string))
+
 async function prepareFact(
   { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,
@@ -86,7 +89,8 @@ async function prepareFact(
   const sentence = sentenceOf(fact)
   const tokenCount = (fact.tokenCount as number | undefined) ?? (await tokens.count(sentence))
   const index = salted(terms(sentence).map(hashTerm), saltOf(tenant, ''))
-  return { ...fact, tokenCount, contentHash: contentHash(fact), terms: index }
+  const hash = contentHash({ ...fact, validFrom: timeOf(fact.validFrom), validTo: timeOf(fact.validTo) })
+  return { ...fact, tokenCount, contentHash: hash, terms: index }
 }
 
 const importedFact = (fact: PreparedFact, importedAt: string): PreparedFact => ({

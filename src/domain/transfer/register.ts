@@ -70,6 +70,7 @@ export const EXPORTED: Readonly<
       embedded_by: 'Set when the fact is embedded again.',
       asserted_at: 'Computed on import from the newest source.',
       reconciled_at: 'Set when the fact is compared with the other facts of the server.',
+      recalled_on: 'Set when the fact is recalled.',
     },
   },
   fact_source: {

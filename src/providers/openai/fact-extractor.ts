@@ -14,12 +14,22 @@ const REQUEST_UNITS = 24 * 1024
 /** Maximum number of facts in a reply. A longer list suggests a prompt injection, so the reply is rejected. */
 const REPLY_FACTS = 400
 
+/** A time as ISO 8601, or only its year or month; null for anything else. */
+const time = z
+  .string()
+  .regex(/^\d{4}(-\d\d(-\d\d(T.*)?)?)?$/)
+  .transform((text) => new Date(text))
+  .refine((date) => !Number.isNaN(date.getTime()))
+  .nullish()
+  .catch(null)
 const fact = z.object({
   subject: z.string(),
   predicate: z.string(),
   object: z.coerce.string(),
   turnId: z.string(),
   confidence: z.number().min(0).max(1).catch(0.5),
+  validFrom: time,
+  validTo: time,
 })
 const replySchema = z.object({ facts: z.array(fact).max(REPLY_FACTS) })
 

@@ -20,6 +20,9 @@ export type ExtractedFact = {
   confidence: number
   /** Id of one of the given turns. */
   turnId: string
+  /** When the statement became true, and when it ceased to be true; absent or null if the turn does not say so. */
+  validFrom?: Date | null
+  validTo?: Date | null
 }
 
 export type ExtractOptions = {
@@ -50,9 +53,13 @@ export const MAX_FACTS_PER_TURN = 16
 /** Maximum lengths of a fact's texts, in UTF-16 units. Longer facts are dropped. */
 export const MAX_TEXT_LENGTHS = { subject: 200, predicate: 200, object: 500 } as const
 
+/** Returns the fact, without a period that ends before it begins. */
+const withPeriod = (fact: ExtractedFact): ExtractedFact =>
+  fact.validFrom && fact.validTo && fact.validFrom >= fact.validTo ? { ...fact, validFrom: null, validTo: null } : fact
+
 /**
  * Returns the facts that satisfy the port's contract, in the order of the turns. Drops facts of other turns, duplicates
- * within a turn, and facts that exceed a limit.
+ * within a turn, facts that exceed a limit, and periods that end before they begin.
  */
 export function keepValidFacts(facts: readonly ExtractedFact[], turns: readonly ExtractorTurn[]): ExtractedFact[] {
   const byTurn = new Map(turns.map(({ id }) => [id, new Map<string, ExtractedFact>()]))
@@ -65,7 +72,8 @@ export function keepValidFacts(facts: readonly ExtractedFact[], turns: readonly 
       && subject.length <= MAX_TEXT_LENGTHS.subject
       && predicate.length <= MAX_TEXT_LENGTHS.predicate
       && object.length <= MAX_TEXT_LENGTHS.object
-    if (accepted && fits && accepted.size < MAX_FACTS_PER_TURN && !accepted.has(key)) accepted.set(key, fact)
+    if (accepted && fits && accepted.size < MAX_FACTS_PER_TURN && !accepted.has(key))
+      accepted.set(key, withPeriod(fact))
   }
   return [...byTurn.values()].flatMap((accepted) => [...accepted.values()])
 }

@@ -21,7 +21,7 @@ export async function rowsContaining(
   )
   const parts = tables.map(
     ({ name }) => `SELECT '${name}' AS name, row FROM
-      (SELECT (to_jsonb(t) - 'embedded_by' - 'recalled_at')::text AS row FROM "${name}" t) r WHERE row LIKE ANY ($1::text[])`,
+      (SELECT (to_jsonb(t) - '{embedded_by,recalled_at,recalled_on,recall_days}'::text[])::text AS row FROM "${name}" t) r WHERE row LIKE ANY ($1::text[])`,
   )
   const { rows } = await sql(pool).query<{ name: string; row: string }>(`${parts.join(' UNION ALL ')} ORDER BY 1, 2`, [
     [...objectsOf(ids), ...(of === 'OBJECTS' ? [] : [ids.conversation])].map((id) => `%${id}%`),

@@ -132,6 +132,8 @@ class Fact(TypedDict):
     saidBy: str
     assertedBy: str | None
     observedAt: str
+    validFrom: str | None
+    validTo: str | None
     createdAt: str
     supersededAt: str | None
     supersedeReason: str | None

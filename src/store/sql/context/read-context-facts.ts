@@ -18,6 +18,8 @@ export type ContextFact = Pick<
   | 'predicate'
   | 'object'
   | 'observedAt'
+  | 'validFrom'
+  | 'validTo'
 >
 
 // One branch for each index that has the order, because a condition with OR would read the facts of all tenants.
@@ -30,7 +32,7 @@ const STATEMENT = sql`
   SELECT f.id, f.user_id AS "userId", f.conversation_id AS "conversationId",
          f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy",
          f.asserted_by AS "assertedBy", f.subject, f.predicate, f.object,
-         f.observed_at AS "observedAt"
+         f.observed_at AS "observedAt", f.valid_from AS "validFrom", f.valid_to AS "validTo"
   FROM (
     SELECT m.id, m.observed_at FROM (
       (${branch('fact f', 'f.conversation_id = $3::text')})

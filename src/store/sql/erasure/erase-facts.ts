@@ -75,7 +75,7 @@ const activate = (tx: Tx, ids: readonly string[]): Promise<Reactivated[]> =>
       ORDER BY f.tenant, coalesce(f.user_id, f.conversation_id, ''), f.visibility, f.content_hash,
                f.observed_at DESC, f.id)
     UPDATE fact f SET superseded_by = NULL, superseded_at = NULL, supersede_reason = NULL, supersede_note = NULL,
-                      reconciled_at = NULL
+                      contradicted_from = NULL, reconciled_at = NULL
     FROM best b WHERE f.id = b.id
     RETURNING f.id, f.conversation_id AS "conversationId"`
 
@@ -98,7 +98,7 @@ export async function reactivateFacts(tx: Tx, ids: readonly string[]): Promise<R
     }
   }
   await tx.$executeRaw`
-    UPDATE fact f SET superseded_by = a.id, supersede_reason = 'DUPLICATED'
+    UPDATE fact f SET superseded_by = a.id, supersede_reason = 'DUPLICATED', contradicted_from = NULL
     FROM fact a
     WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL
       AND a.tenant = f.tenant AND a.superseded_at IS NULL AND a.visibility = f.visibility

@@ -30,12 +30,13 @@ export async function copyToMembers(
   await tx.$executeRaw`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id, said_by,
                       asserted_by, subject, predicate, object, confidence, token_count, content_hash, observed_at,
-                      imported_at, created_at, superseded_by, superseded_at, supersede_reason, supersede_note, recalled_at, terms,
-                      asserted_at, restored_at, restore_note)
+                      imported_at, created_at, superseded_by, superseded_at, supersede_reason, supersede_note, contradicted_from, valid_from,
+                      valid_to, recalled_at, recalled_on, recall_days, terms, asserted_at, restored_at, restore_note)
     SELECT c.to_id, f.tenant, f.user_id, f.conversation_id, f.root_seq, f.seq, f.audience,
            concat_ws(' ', ${conversationId}::text, nullif(f.visibility, '')), f.source_turn_id, f.said_by, f.asserted_by,
            f.subject, f.predicate, f.object, f.confidence, f.token_count, f.content_hash, f.observed_at, f.imported_at,
-           f.created_at, f.superseded_by, f.superseded_at, f.supersede_reason, f.supersede_note, f.recalled_at, f.terms,
+           f.created_at, f.superseded_by, f.superseded_at, f.supersede_reason, f.supersede_note, f.contradicted_from,
+           f.valid_from, f.valid_to, f.recalled_at, f.recalled_on, f.recall_days, f.terms,
            f.asserted_at, f.restored_at, f.restore_note
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact f ON f.id = c.from_id`
   await tx.$executeRaw`

@@ -9,7 +9,13 @@ type Restoration = Pick<FactRow, 'assertedAt' | 'restoredAt' | 'restoreNote'>
 /** An active fact to insert. Without `assertedAt`, it is asserted now; without `restoredAt`, it was never restored. */
 export type NewFact = Omit<
   FactRow,
-  'createdAt' | 'supersededBy' | 'supersededAt' | 'supersedeReason' | 'supersedeNote' | keyof Restoration
+  | 'createdAt'
+  | 'supersededBy'
+  | 'supersededAt'
+  | 'supersedeReason'
+  | 'supersedeNote'
+  | 'contradictedFrom'
+  | keyof Restoration
 >
   & Partial<Restoration> & { terms: readonly number[] }
 
@@ -27,16 +33,16 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, asserted_by, subject, predicate, object, confidence, token_count, content_hash,
-                      observed_at, imported_at, asserted_at, restored_at, restore_note, terms)
+                      observed_at, imported_at, valid_from, valid_to, asserted_at, restored_at, restore_note, terms)
     SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."position", n.seq, n.audience, n.visibility,
            n."sourceTurnId", n."saidBy", n."assertedBy", n.subject, n.predicate, n.object, n.confidence,
-           n."tokenCount", n."contentHash", n."observedAt", n."importedAt",
+           n."tokenCount", n."contentHash", n."observedAt", n."importedAt", n."validFrom", n."validTo",
            coalesce(n."assertedAt", clock_timestamp()), n."restoredAt", n."restoreNote", n.terms
     FROM jsonb_to_recordset(${numbered}::jsonb) AS n(
       id text, index integer, "userId" text, "conversationId" text, "position" integer, seq integer, audience text[], visibility text,
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, subject text, predicate text, object text,
       confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, "importedAt" timestamptz,
-      "assertedAt" timestamptz, "restoredAt" timestamptz, "restoreNote" text, terms integer[])
+      "validFrom" timestamptz, "validTo" timestamptz, "assertedAt" timestamptz, "restoredAt" timestamptz, "restoreNote" text, terms integer[])
     ORDER BY n."contentHash", coalesce(n."userId", n."conversationId", ''), n.visibility, n.index
     ON CONFLICT (tenant, (coalesce(user_id, conversation_id, '')), visibility, content_hash)
       WHERE superseded_at IS NULL DO NOTHING
@@ -103,6 +109,8 @@ type Supersession = {
   by: string | null
   reason: NonNullable<FactRow['supersedeReason']>
   note?: string | null
+  /** For CONTRADICTED: see FactRow. */
+  contradictedFrom?: Date | null
 }
 
 /**
@@ -113,9 +121,10 @@ export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]
   if (superseded.length === 0) return []
   const rows = await tx.$queryRaw<{ id: string }[]>`
     UPDATE fact f
-    SET superseded_by = s.by, superseded_at = now(), supersede_reason = s.reason, supersede_note = s.note
+    SET superseded_by = s.by, superseded_at = now(), supersede_reason = s.reason, supersede_note = s.note,
+        contradicted_from = s."contradictedFrom"
     FROM jsonb_to_recordset(${JSON.stringify(superseded)}::jsonb) AS s(
-      id text, by text, reason supersede_reason, note text)
+      id text, by text, reason supersede_reason, note text, "contradictedFrom" timestamptz)
     WHERE f.id = s.id AND f.superseded_at IS NULL
     RETURNING f.id`
   return rows.map(({ id }) => id)

@@ -27,12 +27,13 @@ export async function readProfileRow(db: Db, { tenant, userId, visibility }: Pro
   return rows[0] ?? null
 }
 
-export type SupersededFact = { id: string; subject: string; predicate: string; object: string }
+export type EndedFact = { id: string; subject: string; predicate: string; object: string }
 
-/** The given facts that are superseded, in order of id. Uses the primary key. */
-export async function readSupersededAmong(db: Db, tenant: string, ids: readonly string[]): Promise<SupersededFact[]> {
-  const rows = await db.of(tenant).$queryRaw<SupersededFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
-           WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`
+/** The given facts that are superseded, or had ended at `now`, in order of id. Uses the primary key. */
+export async function readEndedAmong(db: Db, tenant: string, ids: readonly string[], now: Date): Promise<EndedFact[]> {
+  const rows = await db.of(tenant).$queryRaw<EndedFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
+           WHERE f.id = ANY (${ids}::text[]) AND (f.superseded_at IS NOT NULL OR f.valid_to <= ${now}::timestamptz)
+           ORDER BY f.id`
   return rows
 }
 

@@ -168,14 +168,18 @@ export const FACT: readonly Column[] = [
   column('tokenCount', 'integer'),
   column('observedAt', 'timestamptz'),
   optional('importedAt', 'timestamptz'),
+  optional('validFrom', 'timestamptz'),
+  optional('validTo', 'timestamptz'),
   column('createdAt', 'timestamptz'),
   optional('supersededBy', 'text'),
   optional('supersededAt', 'timestamptz'),
   optional('supersedeReason', 'supersede_reason'),
   optional('supersedeNote', 'text'),
+  optional('contradictedFrom', 'timestamptz'),
   optional('restoredAt', 'timestamptz'),
   optional('restoreNote', 'text'),
   optional('recalledAt', 'timestamptz'),
+  column('recallDays', 'integer', { fallback: 0 }),
 ]
 
 export const FACT_SOURCE: readonly Column[] = [

@@ -70,6 +70,7 @@ function given({ turns, summaries, profiles, facts, hits, k, tokenBudget }: Conv
     profiles: profiles.map((lines, n) => ({ id: `user_${n}`, name: `User ${n}`, text: lines.join('\n') })),
     facts: quotedFacts,
     hasAllFacts: true,
+    hasEndedFacts: false,
     summaries: summaries.map((sentences, n) => ({
       id: `sum_${n}`,
       content: sentences.join(' '),

@@ -102,6 +102,8 @@ export const toFact = (
     sentence: `${statement.subject} ${statement.predicate} ${statement.object}`,
     saidBy,
     observedAt,
+    validFrom: null,
+    validTo: null,
     userId: 'ada',
     assertedBy: 'ada',
   }),
@@ -186,6 +188,7 @@ export const cases: fc.Arbitrary<Case> = fc
           perspective: { as, needsNames, names: new Map([['ada', 'Ada "the first"\nL.']]) },
           tooLong: [],
           hasAllFacts,
+          hasEndedFacts: false,
           profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
           facts: facts
             .toSorted((a, b) => b.observedAt.getTime() - a.observedAt.getTime())

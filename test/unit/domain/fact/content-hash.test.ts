@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { contentHash, MAX_LENGTHS, normaliseText, statementShape } from '../../../../src/domain/fact/content-hash.ts'
 
 const schema = z.object(statementShape)
+const NO_PERIOD = { validFrom: null, validTo: null }
 const statement = (subject: string, predicate: string, object: string) => ({ subject, predicate, object })
 
 describe('the content hash', () => {
@@ -37,6 +38,18 @@ describe('the content hash', () => {
     expect(new Set([...hashes, contentHash(statement('Ada', 'lives in', 'Berlin'))]).size).toBe(5)
   })
 
+  it('of a fact with a period contains the period', () => {
+    const rome = statement('Ada', 'lives in', 'Rome')
+    const [validFrom, validTo] = [new Date('2024-05-01'), new Date('2025-01-01')]
+    expect(contentHash({ ...rome, ...NO_PERIOD })).toBe(contentHash(rome))
+    // printf 'ada lives in rome 2024-05-01T00:00:00.000Z/..' | sha256sum
+    expect(contentHash({ ...rome, validFrom, validTo: null })).toBe('2acb85e7baa96abdc97e6152d29a3abf')
+    const hashes = [{}, { validFrom }, { validTo }, { validFrom, validTo }].map((period) =>
+      contentHash({ ...rome, ...period }),
+    )
+    expect(new Set(hashes).size).toBe(4)
+  })
+
   it('is the same before and after a fact is stored, for all valid texts', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), (text) => {
@@ -58,7 +71,7 @@ describe('the texts of a fact', () => {
     ['with the joiners that scripts and emoji need', '👩\u200d🚀', '👩\u200d🚀'],
     ['in any script', ' 東京\u3000タワー ', '東京 タワー'],
   ])('are stored %s', (_, given, stored) => {
-    expect(schema.parse(statement(given, 'is', given))).toEqual(statement(stored, 'is', stored))
+    expect(schema.parse(statement(given, 'is', given))).toEqual({ ...statement(stored, 'is', stored), ...NO_PERIOD })
   })
 
   it.each([
@@ -81,7 +94,7 @@ describe('the texts of a fact', () => {
       'p'.repeat(MAX_LENGTHS.predicate),
       'o'.repeat(MAX_LENGTHS.object),
     )
-    expect(schema.parse({ ...longest, object: ` ${longest.object}  ` })).toEqual(longest)
+    expect(schema.parse({ ...longest, object: ` ${longest.object}  ` })).toEqual({ ...longest, ...NO_PERIOD })
     expect(schema.safeParse({ ...longest, object: `${longest.object}o` }).success).toBe(false)
   })
 })

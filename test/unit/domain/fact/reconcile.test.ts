@@ -2,14 +2,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ActiveFact } from '../../../../src/domain/fact/active-fact.ts'
 import { contentHash } from '../../../../src/domain/fact/content-hash.ts'
-import {
-  openPairs,
-  planSteps,
-  reconcile,
-  type ActiveFact,
-  type ReconciliationPlan,
-} from '../../../../src/domain/fact/reconcile.ts'
+import { openPairs } from '../../../../src/domain/fact/judged-pairs.ts'
+import { planSteps, reconcile, type ReconciliationPlan } from '../../../../src/domain/fact/reconcile.ts'
 import { TRUST } from '../../../../src/domain/participant-kind.ts'
 import { runSteps } from '../../../../src/yield.ts'
 import type { Verdict } from '../../../../src/providers/ports/fact-judge.ts'
@@ -30,6 +26,8 @@ function fact([id, text, day, more]: Given): ActiveFact {
     contentHash: contentHash(statement),
     assertedAt: new Date(Date.UTC(2026, 4, 1)),
     restoredAt: null,
+    validFrom: null,
+    validTo: null,
     ...more,
   }
 }
@@ -94,10 +92,13 @@ describe('of two contradictory facts', () => {
     ['a later affirmation wins', ['w', 'Ada | likes | tea', 2], ['l', 'Ada | dislikes | tea', 1]],
     ['a later, more trusted one wins', ['w', 'Ada | age | 34', 2], ['l', 'Ada | age | 35', 1, AGENT]],
   ])('%s', (_, winner, loser) => {
-    const plan = reconcile(facts(winner, loser))
-    expect(plan).toEqual({
+    const given = facts(winner, loser)
+    const [later, earlier] = given as [ActiveFact, ActiveFact]
+    expect(reconcile(given)).toEqual({
       kept: ['w'],
-      contradicted: [{ loser: 'l', winner: 'w' }],
+      contradicted: [
+        { loser: 'l', winner: 'w', from: later.observedAt > earlier.observedAt ? later.observedAt : null },
+      ],
       merged: [],
       disputed: [],
       rejected: [],
@@ -121,7 +122,9 @@ describe('of two contradictory facts', () => {
     )
     expect(plan.merged).toMatchObject([{ originals: ['d', 'e'], into: { object: 'Paris' } }])
     const winner = plan.merged[0]!.into.key
-    expect(plan.contradicted).toEqual(['a', 'b', 'c'].map((loser) => ({ loser, winner })))
+    expect(plan.contradicted).toEqual(
+      ['a', 'b', 'c'].map((loser) => ({ loser, winner, from: new Date(Date.UTC(2026, 4, 4)) })),
+    )
     expect(plan.kept).toEqual([])
   })
 
@@ -154,8 +157,8 @@ describe('the verdicts of a model', () => {
   it('may merge two facts or supersede one of them; rules decide which one', () => {
     expect(reconcile(given, [{ a: 'b', b: 'a', relation: 'SAME' }]).merged).toMatchObject([{ originals: ['a', 'b'] }])
     expect(reconcile(given, [{ a: 'a', b: 'b', relation: 'CONTRADICTORY' }]).contradicted).toEqual([
-      { loser: 'a', winner: 'b' },
-      { loser: 'd', winner: 'e' },
+      { loser: 'a', winner: 'b', from: new Date(Date.UTC(2026, 4, 2)) },
+      { loser: 'd', winner: 'e', from: new Date(Date.UTC(2026, 4, 5)) },
     ])
     expect(reconcile(given, [{ a: 'a', b: 'b', relation: 'COMPATIBLE' }])).toEqual(reconcile(given))
   })
@@ -194,13 +197,18 @@ const PREDICATES = [
 ]
 const OBJECTS = ['Rome', 'Rome, Italy', 'rome', 'Oslo', 'tea', 'green tea', 'coffee', '34', '35']
 const angle = fc.integer({ min: 0, max: 24 }).map((step) => new Float32Array([Math.cos(step / 8), Math.sin(step / 8)]))
+const mayDay = (day: number) => new Date(Date.UTC(2026, 4, day))
+const someDay = fc.option(fc.integer({ min: 1, max: 4 }).map(mayDay), { freq: 2 })
+/** A fact may have ended before it was observed, and begin after it was observed. */
+const somePeriod = { validFrom: someDay, validTo: fc.option(fc.integer({ min: 5, max: 6 }).map(mayDay)) }
 const someFact = fc.record({
   subject: fc.constantFrom('Ada', 'ADA', 'Bob'),
   predicate: fc.constantFrom(...PREDICATES),
   object: fc.constantFrom(...OBJECTS),
   vector: fc.option(angle),
   confidence: fc.constantFrom(0.2, 0.5, 0.9),
-  observedAt: fc.integer({ min: 1, max: 4 }).map((day) => new Date(Date.UTC(2026, 4, day))),
+  observedAt: fc.integer({ min: 1, max: 4 }).map(mayDay),
+  ...somePeriod,
   trust: fc.constantFrom(...Object.values(TRUST)),
   assertedAt: fc.constant(new Date(Date.UTC(2026, 4, 1))),
   restoredAt: fc.constant(null),
@@ -285,12 +293,21 @@ describe('for any facts', () => {
     )
   })
 
-  it('with equal trust and a predicate of one value, reconciling after each fact equals reconciling once', () => {
+  it('with equal trust, no periods and a predicate of one value, reconciling after each fact equals reconciling once', () => {
     const residences = someFacts.map((list) =>
       list.map((each, i) => {
         const statement = { subject: 'Ada', predicate: 'lives in', object: ['Rome', 'Oslo', 'Paris'][i % 3]! }
         const observedAt = new Date(each.observedAt.getTime() + i)
-        return { ...each, ...statement, observedAt, vector: null, trust: 2, contentHash: contentHash(statement) }
+        const always = { validFrom: null, validTo: null }
+        return {
+          ...each,
+          ...statement,
+          ...always,
+          observedAt,
+          vector: null,
+          trust: 2,
+          contentHash: contentHash(statement),
+        }
       }),
     )
     const objects = (list: ActiveFact[]) => list.map(({ object }) => object)
@@ -307,6 +324,61 @@ describe('for any facts', () => {
           expect(active).toHaveLength(Math.min(1, list.length))
         },
       ),
+    )
+  })
+})
+
+describe('facts with periods', () => {
+  const day = (n: number) => new Date(Date.UTC(2026, 4, n))
+  const from = (n: number) => ({ validFrom: day(n) })
+  const until = (n: number) => ({ validTo: day(n) })
+
+  it('do not contradict facts that are true at other times', () => {
+    const plan = reconcile(
+      facts(
+        ['a', 'Ada | lives in | Rome', 20, { ...from(1), ...until(5) }],
+        ['b', 'Ada | lives in | Oslo', 10, from(5)],
+        // Observed after its end, so it was true before, whenever it began.
+        ['c', 'Ada | lives in | Paris', 12, { validTo: new Date(Date.UTC(2020, 0, 1)) }],
+      ),
+    )
+    expect([plan.kept, plan.contradicted]).toEqual([['a', 'b', 'c'], []])
+  })
+
+  it('end when the fact that contradicts them became true, or else was observed', () => {
+    const contradictedBy = (more: Partial<ActiveFact>) =>
+      reconcile(facts(['a', 'Ada | lives in | Rome', 3], ['b', 'Ada | lives in | Oslo', 10, more])).contradicted
+    expect(contradictedBy({})).toEqual([{ loser: 'a', winner: 'b', from: day(10) }])
+    expect(contradictedBy(from(7))).toEqual([{ loser: 'a', winner: 'b', from: day(7) }])
+    // The first fact was not true before the second became true.
+    expect(contradictedBy(from(2))).toEqual([{ loser: 'a', winner: 'b', from: null }])
+  })
+
+  it('are merged with the same statement about the same time, and state the period together', () => {
+    const plan = reconcile(
+      facts(
+        ['a', 'Ada | lives in | Rome', 3, from(1)],
+        ['b', 'Ada | lives in | Rome', 8, until(20)],
+        ['c', 'Ada | lives in | Rome', 30],
+      ),
+    )
+    expect(plan.merged.map(({ into, originals }) => [originals, into.validFrom, into.validTo])).toEqual([
+      [['a', 'b'], day(1), day(20)],
+    ])
+    expect(plan.kept).toEqual(['c'])
+    const { into } = plan.merged[0]!
+    expect(into.contentHash).toBe(contentHash(into))
+    expect(into.contentHash).not.toBe(contentHash({ ...into, validTo: null }))
+  })
+
+  it('keep their order of time, whatever the facts: a merged period ends after it begins', () => {
+    fc.assert(
+      fc.property(someFacts, (list) => {
+        for (const { into } of reconcile(list).merged) {
+          if (into.validFrom && into.validTo) expect(into.validFrom < into.validTo).toBe(true)
+        }
+      }),
+      { numRuns: 300 },
     )
   })
 })

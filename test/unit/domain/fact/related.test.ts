@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../../src/domain/fact/content-hash.ts'
 import { isKeptApart } from '../../../../src/domain/fact/kept-apart.ts'
-import { reconcile, type ActiveFact, type ReconciliationPlan } from '../../../../src/domain/fact/reconcile.ts'
+import type { ActiveFact } from '../../../../src/domain/fact/active-fact.ts'
+import { reconcile, type ReconciliationPlan } from '../../../../src/domain/fact/reconcile.ts'
 import { relatedSteps } from '../../../../src/domain/fact/related.ts'
 import { contradicts, isSame, toComparedFact } from '../../../../src/domain/fact/same.ts'
 import { TRUST } from '../../../../src/domain/participant-kind.ts'
@@ -45,7 +46,7 @@ class Store {
     const hash = contentHash({ subject, predicate, object })
     const equal = this.active().find((fact) => fact.contentHash === hash)
     if (!equal) {
-      const texts = { subject, predicate, object, contentHash: hash }
+      const texts = { subject, predicate, object, contentHash: hash, validFrom: null, validTo: null }
       this.#add({ ...texts, confidence: 1, observedAt, vector: null, trust, assertedAt, restoredAt: null })
     } else {
       const isLater = observedAt > equal.observedAt

@@ -1,0 +1,26 @@
+-- When a fact was true, beside when it was stated; and how important it is.
+
+ALTER TABLE fact
+  ADD COLUMN valid_from timestamptz(3),
+  ADD COLUMN valid_to timestamptz(3),
+  ADD COLUMN contradicted_from timestamptz(3),
+  ADD COLUMN recalled_on date,
+  ADD COLUMN recall_days integer NOT NULL DEFAULT 0,
+  ADD CONSTRAINT fact_period CHECK (valid_from < valid_to);
+UPDATE fact SET recalled_on = recalled_at::date, recall_days = 1 WHERE recalled_at IS NOT NULL;
+UPDATE fact f SET contradicted_from = w.observed_at
+FROM fact w WHERE w.id = f.superseded_by AND f.supersede_reason = 'CONTRADICTED' AND w.observed_at > f.observed_at;
+
+-- How important a fact is, 0 to 1: how often it was stated (0.4), on how many days before today it was recalled (0.3), and
+-- how many days ago it was stated (0.3, halved every 90 days). The sources of the facts that it replaces as their duplicate
+-- count, too. Days are those of UTC: unless sources are added, the value changes only at midnight.
+CREATE OR REPLACE FUNCTION fact_importance(
+  p_id text, p_recall_days integer, p_recalled_on date, p_observed_at timestamptz
+) RETURNS double precision LANGUAGE sql STABLE AS $$
+  SELECT 0.4 * (1 - 1.0 / greatest(1, (
+           SELECT count(DISTINCT s.source) FROM fact_source s
+           WHERE s.fact_id = p_id OR s.fact_id IN (
+             SELECT d.id FROM fact d WHERE d.superseded_by = p_id AND d.supersede_reason = 'DUPLICATED'))))
+       + 0.3 * (1 - 1.0 / (1 + p_recall_days - (p_recalled_on IS NOT DISTINCT FROM current_date)::integer))
+       + 0.3 * power(0.5, greatest(0, current_date - p_observed_at::date) / 90.0)
+$$;
