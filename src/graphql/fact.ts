@@ -9,7 +9,7 @@ import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantKindEnum } from './participant.ts'
-import { PER_VIEWER } from './sharing.ts'
+import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
   description: 'Reason why a fact was superseded.',
@@ -118,6 +118,7 @@ builder.objectFields('Fact', (t) => ({
     description:
       'Time at which the statement ceased to be true, or will: as was stated, or when the fact that contradicted it '
       + 'became true. Null if neither is known.',
+    extensions: SHAREABLE,
     resolve: ({ validTo, contradictedFrom }) => validTo ?? contradictedFrom,
   }),
   supersededBy: t.field({
