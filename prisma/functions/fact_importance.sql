@@ -8,6 +8,6 @@ CREATE OR REPLACE FUNCTION fact_importance(
            SELECT count(DISTINCT s.source) FROM fact_source s
            WHERE s.fact_id = p_id OR s.fact_id IN (
              SELECT d.id FROM fact d WHERE d.superseded_by = p_id AND d.supersede_reason = 'DUPLICATED'))))
-       + 0.3 * (1 - 1.0 / (1 + p_recall_days - (p_recalled_on IS NOT DISTINCT FROM current_date)::integer))
-       + 0.3 * power(0.5, greatest(0, current_date - p_observed_at::date) / 90.0)
+       + 0.3 * (1 - 1.0 / (1 + p_recall_days - (p_recalled_on IS NOT DISTINCT FROM now()::date)::integer))
+       + 0.3 * power(0.5, greatest(0, now()::date - p_observed_at::date) / 90.0)
 $$;
