@@ -63,7 +63,7 @@ async function askAll(conversation: Conversation): Promise<Asked[]> {
     const request = { terms: toTerms(question), vector, filter: {}, limit: LIMIT, queryTurn: null }
     const hits = [...(await recallTurns(deps, viewer, conversations, question, request)).found.hits]
     // The candidates know already whether the question names their actor.
-    const read = readQuestion(question, [])
+    const read = readQuestion(question, [], new Date())
     const values = hits.map(({ candidate, textScore }) => [
       textScore ?? 0,
       ...NAMES.map((signal) => weightedSignals(read, candidate, { ...NONE, [signal]: 1 })),

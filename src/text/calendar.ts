@@ -17,20 +17,20 @@ const MONTH_NAMES: Record<Language, string> = {
     + 'декабрь|декабря|декабре',
 }
 
-/** Weekdays by language, and forms of them. */
+/** The weekdays by language, Monday first; alternatives are separated by `|`. In lower case. */
 const WEEKDAY_NAMES: Record<Language, string> = {
   en: 'monday tuesday wednesday thursday friday saturday sunday',
   de:
-    'montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag montags dienstags mittwochs donnerstags '
-    + 'freitags samstags sonntags',
+    'montag|montags dienstag|dienstags mittwoch|mittwochs donnerstag|donnerstags freitag|freitags '
+    + 'samstag|samstags|sonnabend|sonnabends sonntag|sonntags',
   fr: 'lundi mardi mercredi jeudi vendredi samedi dimanche',
   es: 'lunes martes miércoles jueves viernes sábado domingo',
   pt: 'segunda terça quarta quinta sexta sábado domingo',
   it: 'lunedì martedì mercoledì giovedì venerdì sabato domenica',
   nl: 'maandag dinsdag woensdag donderdag vrijdag zaterdag zondag',
   ru:
-    'понедельник понедельника вторник вторника вторникам среду среда четверг четверга пятница пятницу суббота субботу '
-    + 'воскресенье воскресенья',
+    'понедельник|понедельника вторник|вторника|вторникам среда|среду|среды четверг|четверга пятница|пятницу|пятницы '
+    + 'суббота|субботу|субботы воскресенье|воскресенья',
 }
 
 /** The seasons of each language: spring, summer, autumn, winter; alternatives are separated by `|`. */
@@ -62,6 +62,10 @@ export const MONTHS: ReadonlyMap<string, { month: number; languages: readonly La
     },
   ]),
 )
+/** The weekdays of each language as patterns, Monday first. */
+export const WEEKDAYS = Object.fromEntries(
+  LANGUAGES.map((language) => [language, WEEKDAY_NAMES[language].split(' ')]),
+) as Record<Language, string[]>
 /** The first month of each season's name in any language. */
 export const SEASONS: ReadonlyMap<string, number> = new Map(
   Object.values(SEASON_NAMES).flatMap((names) => entriesOf(names, (at) => SEASON_STARTS[at]!)),
@@ -71,5 +75,5 @@ export const SEASONS: ReadonlyMap<string, number> = new Map(
 export const calendarWords = (language: Language): string[] => [
   ...entriesOf(MONTH_NAMES[language], (at) => at).map(([name]) => name),
   ...entriesOf(SEASON_NAMES[language], (at) => at).map(([name]) => name),
-  ...WEEKDAY_NAMES[language].split(' '),
+  ...entriesOf(WEEKDAY_NAMES[language], (at) => at).map(([name]) => name),
 ]

@@ -102,6 +102,7 @@ export async function recallFacts(
   const question = readQuestion(
     query,
     [...subjects.values()].flat().filter((each) => each !== ''),
+    new deps.clock.Date(),
   )
   return rankStandalone(
     question,

@@ -3,6 +3,7 @@
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 import type { LatinLanguage } from '../../text/language.ts'
+import { relativeDates, type DayRange } from '../../text/relative-dates.ts'
 import { stem } from '../../text/stems.ts'
 import { readText } from '../../text/words.ts'
 import { OTHER_QUESTION_WORDS, QUESTION_WORDS } from './question-words.ts'
@@ -17,8 +18,8 @@ export type Question = {
   asksAmount: boolean
   /** Whether the query asks for a name, for example by "whose", "where", "which" or "called". */
   asksName: boolean
-  /** Periods that the query names; may be empty. */
-  periods: Period[]
+  /** Periods that the query names, by a date or relative to the time of the query; may be empty. */
+  periods: (Period | DayRange)[]
 }
 
 /**
@@ -57,8 +58,9 @@ const BEFORE_MONTH = /(?:^|[^\p{L}])(?:en|im|in|em|de|fin|début|seit|sinds|в)\
 /**
  * Detects the hints in a query.
  * @param names full and first names of participants, or of the subjects of facts, in lower case
+ * @param now time of the query, to which "yesterday" refers
  */
-export function readQuestion(query: string, names: Iterable<string>): Question {
+export function readQuestion(query: string, names: Iterable<string>, now: Date): Question {
   const { plain, language } = readText(query)
   const patterns = QUESTION_WORDS[language ?? 'en']
   const asks = (kind: 'time' | 'amount' | 'name') =>
@@ -69,7 +71,7 @@ export function readQuestion(query: string, names: Iterable<string>): Question {
     asksTime: asks('time'),
     asksAmount: asks('amount'),
     asksName: asks('name'),
-    periods: periods(query, language),
+    periods: [...periods(query, language), ...relativeDates(query, language, now)],
   }
 }
 
@@ -146,9 +148,10 @@ export function periods(text: string, language: LatinLanguage | null = readText(
  * Whether a turn may report on one of the periods: it was created in the period or within REPORTED_WITHIN_MS after it.
  * @param at creation time of the turn, in milliseconds since the epoch
  */
-export function mayReportOn(periodsNamed: readonly Period[], at: number): boolean {
+export function mayReportOn(periodsNamed: readonly (Period | DayRange)[], at: number): boolean {
   const year = new Date(at).getUTCFullYear()
   return periodsNamed.some((period) => {
+    if ('from' in period) return at >= period.from && at < period.to + REPORTED_WITHIN_MS
     // A period without a year may be in the year of the turn or in the year before.
     const years = period.year === null ? [year - 1, year] : [period.year]
     return years.some((y) => {

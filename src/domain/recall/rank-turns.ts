@@ -14,12 +14,13 @@ import type { GatheredTurns } from './search.ts'
  */
 type Scores = { scores: Float64Array; times: Float64Array; scale: TextScale; hasVectors: boolean }
 
-/** Returns the ranking of the gathered candidates. */
-export function rankTurns(query: string, gathered: GatheredTurns): Ranking<TurnCandidate> {
+/** Returns the ranking of the gathered candidates. @param now time of the query */
+export function rankTurns(query: string, gathered: GatheredTurns, now: Date): Ranking<TurnCandidate> {
   const { sequences, candidates, participants, statistics } = gathered
   const question = readQuestion(
     query,
     participants.flatMap(({ names }) => names),
+    now,
   )
   const named = namedActors(question, participants)
   const search = {

@@ -75,7 +75,7 @@ export async function recallSummaries(
     averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
   }
   // Ignore named periods: a summary's creation time does not show when its turns were created.
-  const question = { ...readQuestion(query, []), periods: [] }
+  const question = { ...readQuestion(query, [], new deps.clock.Date()), periods: [] }
   return rankStandalone(
     question,
     terms,

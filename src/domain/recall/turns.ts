@@ -19,5 +19,5 @@ export async function recallTurns(
 ): Promise<{ found: Ranking<TurnCandidate>; vectorSearch: GatheredTurns['vectorSearch'] }> {
   if (conversations.length === 0) return { found: toRanking([]), vectorSearch: 'NONE' }
   const gathered = await gather(deps, viewer, conversations, request)
-  return { found: rankTurns(query, gathered), vectorSearch: gathered.vectorSearch }
+  return { found: rankTurns(query, gathered, new deps.clock.Date()), vectorSearch: gathered.vectorSearch }
 }

@@ -43,6 +43,19 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect((await found('a sail'))[0]).toBe('We went sailing')
     })
 
+    it('a turn of the time to which the query refers, relative to now', async () => {
+      const ago = (days: number) => new Date(Date.now() - days * 24 * 3600 * 1000)
+      const leaks = { attic: 60, cellar: 30, kitchen: 14, garage: 1 }
+      const turns = []
+      for (const [place, days] of Object.entries(leaks)) {
+        turns.push(await append(`The plumber mended the leak in the ${place}`, { createdAt: ago(days) }))
+      }
+      await waitForTurnVectors(world.deps, turns)
+      expect((await found('Which leak did the plumber look at two weeks ago?'))[0]).toContain('kitchen')
+      expect((await found('Which leak did the plumber look at 30 days ago?'))[0]).toContain('cellar')
+      expect((await found('Which leak did the plumber look at yesterday?'))[0]).toContain('garage')
+    })
+
     it('a turn by its meaning once it has a vector', async () => {
       await waitForTurnVectors(world.deps, [
         await append('Our puppy was ill and went to the vet', { createdAt: day(1) }),

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { periods, readQuestion, mayReportOn, type Period } from '../../../../src/domain/recall/question.ts'
 
+const NOW = new Date('2026-11-27T10:30:00Z')
 const month = (year: number | null, month: number, more: Partial<Period> = {}): Period => ({
   year,
   month,
@@ -72,6 +73,17 @@ describe('the time periods in a query', () => {
   ])('%j matches a turn of %s: %s', (text, time, expected) => {
     expect(mayReportOn(periods(text), Date.parse(time))).toBe(expected)
   })
+
+  it.each<[query: string, time: string, expected: boolean]>([
+    ['What did I say yesterday?', '2026-11-26T08:00:00Z', true],
+    ['What did I say yesterday?', '2026-11-25T23:59:00Z', false],
+    // A turn may report on the day before.
+    ['What did I say yesterday?', '2026-11-27T09:00:00Z', true],
+    ['Was habe ich vor zwei Monaten gesagt?', '2026-09-20T08:00:00Z', true],
+    ['Was habe ich vor zwei Monaten gesagt?', '2026-11-20T08:00:00Z', false],
+  ])('relative to the time of %j match a turn of %s: %s', (query, time, expected) => {
+    expect(mayReportOn(readQuestion(query, [], NOW).periods, Date.parse(time))).toBe(expected)
+  })
 })
 
 describe('the names in a query', () => {
@@ -85,7 +97,7 @@ describe('the names in a query', () => {
     ['Was it Zoe?', ['zoë']],
     ['', []],
   ])('are found in %j', (query, expected) => {
-    expect([...readQuestion(query, names).names]).toEqual(expected)
+    expect([...readQuestion(query, names, NOW).names]).toEqual(expected)
   })
 })
 
@@ -95,7 +107,7 @@ it.each([
   ['Что купил Олег?', 'олег'],
   ['Где собака Веры?', 'вера'],
 ])('the names in %j include %s', (query, name) => {
-  expect([...readQuestion(query, [name, '花子', '지영', 'иван']).names]).toEqual([name])
+  expect([...readQuestion(query, [name, '花子', '지영', 'иван'], NOW).names]).toEqual([name])
 })
 
 describe('the kind of answer that a query asks for', () => {
@@ -129,7 +141,7 @@ describe('the kind of answer that a query asks for', () => {
     ['ไปเมื่อไหร่', time],
     ['', none],
   ])('is found in %j', (query, asks) => {
-    const { asksTime, asksAmount, asksName } = readQuestion(query, [])
+    const { asksTime, asksAmount, asksName } = readQuestion(query, [], NOW)
     expect({ asksTime, asksAmount, asksName }).toEqual({ asksTime: false, asksAmount: false, asksName: false, ...asks })
   })
 })

@@ -20,7 +20,7 @@ const plain: RankCandidate = {
   answers: false,
   echo: false,
 }
-const toQuestion = (query: string) => readQuestion(query, ['ann', 'bob'])
+const toQuestion = (query: string) => readQuestion(query, ['ann', 'bob'], new Date('2026-11-27'))
 const first = (query: string, other: Partial<RankCandidate>) =>
   rank(toQuestion(query), [
     { ...plain, id: 'plain' },

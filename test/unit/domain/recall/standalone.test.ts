@@ -5,7 +5,7 @@ import { WEIGHTS } from '../../../../src/domain/recall/rank.ts'
 import { rankStandalone, type StandaloneMemory } from '../../../../src/domain/recall/standalone.ts'
 import { readQuestion } from '../../../../src/domain/recall/question.ts'
 
-const question = readQuestion('ada lives rome', [])
+const question = readQuestion('ada lives rome', [], new Date('2026-11-27'))
 /** The index of each term of the query. The terms 10, 20 and 30 occur in 8, 2 and 1 of 10 candidates. */
 const queryTerms = new Map([
   [10, 0],

@@ -47,6 +47,9 @@ function sequenceOf(turns: LanguageSet['turns'], query: ReturnType<typeof toTerm
 
 const isZero = (vector: Float32Array) => vector.every((component) => component === 0)
 
+/** Time of the questions, none of which refers to it. */
+const NOW = new Date('2026-11-27')
+
 export async function measure({ turns, questions }: LanguageSet, embedder: Embedder): Promise<Found[]> {
   const vectors = await embedder.embed(turns.map(([, text]) => text))
   const asked = await embedder.embed(questions.map(([question]) => question))
@@ -59,13 +62,8 @@ export async function measure({ turns, questions }: LanguageSet, embedder: Embed
     const sequence = sequenceOf(turns, terms, cosines)
     const statistics = statisticsOf(terms.size, [sequence])
     const candidates = [withNeighbours(sequence, turns.keys())]
-    const ranking = rankTurns(question, {
-      sequences: [sequence],
-      candidates,
-      statistics,
-      participants,
-      vectorSearch: 'EXACT',
-    })
+    const gathered = { sequences: [sequence], candidates, statistics, participants, vectorSearch: 'EXACT' as const }
+    const ranking = rankTurns(question, gathered, NOW)
     const hits = [...ranking.hits]
     const rank = hits.findIndex(({ candidate }) => candidate.turn.position === answer + 1)
     return { question, rank: rank + 1, relevance: hits[rank]!.relevance }
