@@ -1,6 +1,6 @@
 // `npm run docs:chat`: plays `colloquy chat` in tmux, and writes its screen into docs/command-line.md. Two agents answer at
-// once, while the person types a whisper. The agents are echo providers that stop in the middle of a scripted answer, so
-// that the screen is the same each time.
+// once, while the person types a whisper. The agents are echo providers that stop in the middle of a scripted answer, and
+// all earlier turns are written beforehand, so that the screen is the same each time.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,17 +21,11 @@ const [COLUMNS, ROWS] = [76, 14]
 /** Marks the code block with the screen in the page. */
 const BLOCK = /(<!-- npm run docs:chat -->\n+```text\n)([^`]*)(```)/
 
-type Answer = { when: string; text: string; after?: number }
-/** Returns the settings of an agent whose answers are scripted. With `after`, one stops after that many words. */
-const agent = (actor: string, answers: readonly Answer[]) => ({
+/** Returns an agent whose answer is this text. It stops after that many words. */
+const agent = (actor: string, text: string, after: number) => ({
   actor,
   kind: 'AGENT' as const,
-  agent: {
-    provider: 'echo',
-    instructions: JSON.stringify({
-      echo: answers.map(({ after, ...rule }) => ({ ...rule, ...(after && { after, stall: true }) })),
-    }),
-  },
+  agent: { provider: 'echo', instructions: JSON.stringify({ echo: [{ when: 'today', text, after, stall: true }] }) },
 })
 
 /** Creates the conversation of the play. */
@@ -44,17 +38,15 @@ async function prepare(DATA_DIR: string): Promise<void> {
       participants: [
         { actor: 'bob' },
         { actor: 'ada' },
-        agent('fern', [
-          { when: 'today', text: 'Water the roses before nine: the soil is dry to the depth of a finger.', after: 9 },
-          { when: 'Bob', text: 'He means the ones along the wall.' },
-        ]),
-        agent('moss', [
-          { when: 'today', text: 'The beans need nothing. It rained on their side of the wall.', after: 6 },
-        ]),
+        agent('fern', 'Water the roses before nine: the soil is dry to the depth of a finger.', 9),
+        agent('moss', 'The beans need nothing. It rained on their side of the wall.', 6),
       ],
     })
-    const turn = { role: 'USER' as const, content: 'The roses look dry.' }
-    await appendTurn(deps, bob, { conversationId: conversation.id, turn })
+    const say = (actor: string, role: 'USER' | 'ASSISTANT', content: string, audience?: string[]) =>
+      appendTurn(deps, { ...bob, actor }, { conversationId: conversation.id, turn: { role, content, audience } })
+    await say('bob', 'USER', 'The roses look dry.')
+    await say('ada', 'USER', 'Which roses does Bob mean?', ['fern'])
+    await say('fern', 'ASSISTANT', 'He means the ones along the wall.', ['ada'])
   } finally {
     await close()
   }
@@ -74,16 +66,13 @@ export async function playChat(then: (terminal: PlayedTerminal) => Promise<void>
     const { see, type, press } = terminal
     try {
       await see('ada@garden>')
-      await type('/whisper fe')
-      await press('Tab')
-      await see('/whisper fern')
-      await type(' Which roses does Bob mean?')
-      await press('Enter')
-      await see('along the wall.')
       await type('@fern @moss What is to do today?')
       await press('Enter')
       await see('the soil is', 'need nothing. It')
-      await type('/whisper moss And the')
+      await type('/whisper mo')
+      await press('Tab')
+      await see('/whisper moss')
+      await type(' And the')
       const played = await see('And the')
       await then(terminal)
       return played
