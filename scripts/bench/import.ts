@@ -43,7 +43,7 @@ const random = (count: number) => {
 }
 
 async function readVocabulary(): Promise<string[]> {
-  const file = await readFile(new URL('../../src/providers/static/word-vectors.bin', import.meta.url))
+  const file = await readFile(new URL('../../src/text/word-vectors.bin', import.meta.url))
   // The file ends with its words, one per line, most frequent first. The header contains their size in bytes.
   return file
     .toString('latin1', file.length - file.readUInt32LE(12))

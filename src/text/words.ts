@@ -5,6 +5,7 @@
 import { folded } from './elongation.ts'
 import { languageOf, LATIN, type LatinLanguage } from './language.ts'
 import { SEGMENTED, segments } from './segments.ts'
+import { corrected } from './spelling.ts'
 import { stem } from './stems.ts'
 import { EAST_ASIAN_STOP_WORDS, STOP_WORDS } from './stop-words.ts'
 
@@ -42,7 +43,10 @@ const ELISIONS = new Set(
  */
 type Words = { plain: string[]; accented: string[] }
 
-/** The words of a text, and the language of those in Latin script; null if nothing speaks for one. */
+/**
+ * The words of a text, and the language of those in Latin script; null if nothing speaks for one. Typing errors in
+ * `plain` are corrected unless the language is another one than English.
+ */
 export type ReadText = Words & { language: LatinLanguage | null }
 
 /** Splits a text into words. */
@@ -77,7 +81,8 @@ function readWords(text: string): Words {
 /** Splits a text into words and guesses its language. */
 export function readText(text: string): ReadText {
   const { plain, accented } = readWords(text)
-  return { plain, accented, language: languageOf(plain, accented) }
+  const language = languageOf(plain, accented)
+  return { plain: language === null || language === 'en' ? corrected(plain) : plain, accented, language }
 }
 
 /** Removes apostrophes, clitics and elisions. */
@@ -144,6 +149,7 @@ export function terms(text: string): string[] {
  */
 export function queryTerms(query: string): string[][] {
   const { plain, accented, language } = readText(query)
+  const spellings = corrected(plain)
   const found = new Map<string, Set<string>>()
   for (let i = 0; i < plain.length; i++) {
     const [word, spelled] = [plain[i]!, accented[i]!]
@@ -152,6 +158,7 @@ export function queryTerms(query: string): string[][] {
     const alternatives = found.get(own) ?? new Set([own])
     found.set(own, alternatives)
     if (!LATIN_WORD.test(word)) continue
+    alternatives.add(termOf(spellings[i]!, spelled, 'en'))
     for (const other of LATIN) {
       alternatives.add(termOf(word, spelled, other))
       // A text may be written without accents.

@@ -292,7 +292,7 @@ describe.runIf(isLong)('the packages (need LONG=1)', () => {
 
     it('contains the files it reads at run time, and no top-level await, which require() cannot load', async () => {
       const dist = join(modules(project), 'colloquy/dist')
-      await stat(join(dist, 'providers/static/word-vectors.bin'))
+      await stat(join(dist, 'text/word-vectors.bin'))
       await stat(join(dist, 'providers/openai/prompts/summarize.md'))
       await stat(join(dist, 'server/graphiql/browser.js'))
       const names = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith('.js') && !isThread(name))

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { dot } from '../../../src/providers/ports/embedder.ts'
 import { pack, readEntries } from '../../../scripts/pack-word-vectors.ts'
-import { parseWordVectors } from '../../../src/providers/static/embedder.ts'
+import { parseWordVectors } from '../../../src/text/word-vectors.ts'
 
 const vectorOf = (seed: number) =>
   Array.from({ length: 100 }, (_, d) => Math.round(Math.sin(seed * 100 + d) * 1e5) / 1e5)

@@ -1,12 +1,11 @@
-// The default embedder: similarity without shared words, long texts, and the file format. The contract of all embedders
+// The default embedder: similarity without shared words, and long texts. The contract of all embedders
 // is in test/contract/.
 
-import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { dot } from '../../../../src/providers/ports/embedder.ts'
-import { createStaticEmbedder, parseWordVectors } from '../../../../src/providers/static/embedder.ts'
+import { createStaticEmbedder } from '../../../../src/providers/static/embedder.ts'
+import { wordVectors } from '../../../../src/text/word-vectors.ts'
 
-const FILE = readFileSync(new URL('../../../../src/providers/static/word-vectors.bin', import.meta.url))
 const embedder = await createStaticEmbedder()
 afterAll(() => embedder.close())
 
@@ -23,7 +22,7 @@ describe('the static embedder', () => {
   })
 
   it('removes the component that all texts have in common', async () => {
-    const { common } = parseWordVectors(FILE, 'file')
+    const { common } = wordVectors()
     const [vector] = await embedder.embed(['We adopted a kitten last week'])
     expect(dot(vector!, common)).toBeCloseTo(0, 5)
   })
@@ -61,27 +60,5 @@ describe('the static embedder', () => {
     await embedder.embed(Array.from({ length: 200 }, () => 'We adopted a kitten last week. '.repeat(8_500)))
     isDone = true
     expect(yields).toBeGreaterThan(10)
-  })
-})
-
-describe('the word vector file', () => {
-  it('is at most 6 MB, and its rows are not copied', () => {
-    expect(FILE.length).toBeLessThan(6e6)
-    const { rows, index, dimension } = parseWordVectors(FILE, 'file')
-    expect(rows.buffer).toBe(FILE.buffer)
-    expect(rows).toHaveLength(index.size * dimension)
-  })
-
-  it('is rejected with the reason if it is truncated, or of another type or layout', () => {
-    expect(() => parseWordVectors(FILE.subarray(0, -1), 'v.bin')).toThrow(
-      /^v\.bin is not a file of word vectors: it has \d+ bytes, not \d+\. .*npm run word-vectors/,
-    )
-    expect(() => parseWordVectors(Buffer.from('PK'), 'v.bin')).toThrow('it does not begin with CQWV')
-    const other = Buffer.from(FILE)
-    other.writeUInt16LE(9, 4)
-    expect(() => parseWordVectors(other, 'v.bin')).toThrow('its layout is 9, not 1')
-    const twice = Buffer.from(FILE)
-    twice.write('aa\naa\naa\n', FILE.length - 9, 'latin1')
-    expect(() => parseWordVectors(twice, 'v.bin')).toThrow(/names \d+ words, not 50000/)
   })
 })
