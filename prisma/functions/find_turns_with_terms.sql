@@ -5,6 +5,9 @@
 -- p_terms          term hashes, not salted
 -- p_limit          maximum number of turns for each term
 --
+-- Reads the rights of the actor from public.participant, because its twin in the schema `past` (create_past) has the
+-- rights of today.
+--
 -- Runs as its owner, colloquy_system, so it selects the tenant itself: from the setting, not from an argument. Returns
 -- the place of the term in p_terms, and of the conversation in p_conversations, the key of a committed turn that the
 -- actor sees, in its newest visible version, the number of times that the turn has the term, at most 16,383, and its
@@ -22,7 +25,7 @@ BEGIN
     SELECT j.conversation_id AS id, c.place::integer AS place, j.salt, p.actor,
            coalesce(p.windows, '{1}') AS windows, coalesce(p.windows = '{1}', true) AS all_public
     FROM journal j JOIN unnest(p_conversations) WITH ORDINALITY AS c(id, place) ON c.id = j.conversation_id
-    LEFT JOIN participant p ON p.conversation_id = j.conversation_id AND p.actor = p_actor
+    LEFT JOIN public.participant p ON p.conversation_id = j.conversation_id AND p.actor = p_actor
     -- The CASE keeps the planner from expecting few of the conversations.
     WHERE j.conversation_id = ANY (p_conversations)
       AND CASE WHEN j.tenant = current_setting('colloquy.tenant', true) THEN true ELSE false END)

@@ -42,6 +42,8 @@ export async function ensurePartitions(client: PoolClient, partitions: number): 
   for (const table of PARTITIONED_TABLES) {
     for (const statement of partition(await readTable(client, table), partitions)) await client.query(statement)
   }
+  // The new tables have neither the views of the past nor the triggers that keep former values.
+  await client.query('SELECT create_past()')
   await client.query('COMMIT')
 }
 

@@ -11,12 +11,16 @@
 // several times as long as the call: for example the turns that a context keeps, 1.4 ms instead of 0.6, or a page of a
 // partitioned table, 5 ms instead of 0.9. Other statements, and those of transactions, are planned for their values.
 //
+// A statement about the past has no name, because its tables are others: the views of the schema `past`
+// (prisma/functions/create_past.sql), which come first in its search_path. A prepared statement would be planned again
+// after each change of the search_path.
+//
 // A plan made while a table is small can be slow once the table has grown: Postgres chooses the index by the number of
 // rows. Postgres replans a statement after it has analyzed its tables, which it does once a minute at most. So each
 // connection discards its plans periodically, and more often while the connection is new (PLANS_MS).
 
 import pg from 'pg'
-import { SYSTEM, type Scope } from './scope.ts'
+import { isPast, SYSTEM, type Scope } from './scope.ts'
 
 /** Prepares the statements that set the scope. Each connection runs this text when it opens. */
 export const PREPARE_SCOPES = `
@@ -25,7 +29,11 @@ export const PREPARE_SCOPES = `
   PREPARE colloquy_tenant_planned (text) AS
     SELECT set_config('colloquy.tenant', $1, true), set_config('plan_cache_mode', 'auto', true);
   PREPARE colloquy_role_planned AS
-    SELECT set_config('role', 'colloquy_system', true), set_config('plan_cache_mode', 'auto', true)`
+    SELECT set_config('role', 'colloquy_system', true), set_config('plan_cache_mode', 'auto', true);
+  PREPARE colloquy_past (text, text, text, text) AS
+    SELECT set_config('colloquy.tenant', $1, true), set_config('colloquy.past_at', $2, true),
+           set_config('colloquy.past_conversation', $3, true), set_config('colloquy.past_seq', $4, true),
+           set_config('search_path', 'past, pg_catalog, public', true), set_config('plan_cache_mode', 'auto', true)`
 
 /** The parts of pg's connection and query that its types omit. */
 type Connection = {
@@ -222,29 +230,39 @@ abstract class BatchQuery extends PgQuery {
   }
 }
 
+/** Returns the prepared statement that sets the scope, and its values. @param suffix that of statements without names */
+function settingOf(scope: Scope, suffix: '' | '_planned'): { statement: string; values: unknown[] } {
+  if (scope === SYSTEM) return { statement: `colloquy_role${suffix}`, values: [] }
+  if (!isPast(scope)) return { statement: `colloquy_tenant${suffix}`, values: [scope] }
+  const { at, entry } = scope.moment
+  const values = [scope.tenant, at.toISOString(), entry?.conversationId ?? '', String(entry?.seq ?? '')]
+  return { statement: 'colloquy_past', values }
+}
+
 export class ScopedQuery extends BatchQuery {
   readonly #scope: Scope
   readonly #suffix: '' | '_planned'
 
   /** @param values those of the only config, if it has none */
   constructor(scope: Scope, configs: readonly Config[], values?: unknown) {
-    super(configs, values)
+    super(isPast(scope) ? configs.map(({ name: _, ...config }) => config) : configs, values)
     this.#scope = scope
     this.#suffix = configs.every(({ name }) => name) ? '' : '_planned'
   }
 
   protected override sendFirst(connection: Connection): number {
     const discards = discardPlans(connection)
-    const [statement, values] = this.#scope === SYSTEM ? ['colloquy_role', []] : ['colloquy_tenant', [this.#scope]]
-    connection.bind({ statement: `${statement}${this.#suffix}`, values, valueMapper: asIs })
+    const { statement, values } = settingOf(this.#scope, this.#suffix)
+    connection.bind({ statement, values, valueMapper: asIs })
     connection.execute({ portal: '', rows: 0 })
     return discards + 1
   }
 }
 
-/** Begins a transaction and sets its scope. */
+/** Begins a transaction and sets its scope. @throws if it is the past, which cannot be changed */
 export class ScopedBegin extends BatchQuery {
   constructor(scope: Scope) {
+    if (isPast(scope)) throw new Error('a transaction cannot be in the past')
     super([
       scope === SYSTEM
         ? { text: `SELECT set_config('role', 'colloquy_system', true), set_config('plan_cache_mode', 'auto', true)` }

@@ -5,7 +5,6 @@
 import {
   addSourcesOf,
   copyToMembers,
-  deleteProfilesMadeOf,
   lockForOpening,
   moveToMembers,
   moveToOpen,
@@ -13,7 +12,7 @@ import {
   readSupersededFromOutside,
   supersedeByCopies,
 } from '../../store/sql/fact/move-facts.ts'
-import { lockFactsOfConversation, reactivateFacts } from '../../store/sql/erasure/erase-facts.ts'
+import { deleteProfilesOfFacts, lockFactsOfConversation, reactivateFacts } from '../../store/sql/erasure/erase-facts.ts'
 import { updateSourceColumns, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import {
@@ -53,7 +52,7 @@ async function toMembers(tx: Tx, tenant: string, conversationId: string): Promis
     ...supersededByOwn.filter((id) => !isMoved.has(id)),
     ...(await readSupersededFromOutside(tx, moved)),
   ])
-  await deleteProfilesMadeOf(tx, tenant, own)
+  await deleteProfilesOfFacts(tx, tenant, own)
   await countFactChanges(tx, [...sets, ...(await readSetsOfFacts(tx, moved))])
 }
 
@@ -73,7 +72,7 @@ async function toOpen(tx: Tx, tenant: string, conversationId: string): Promise<v
     duplicates.map(({ duplicateOf }) => duplicateOf),
   )
   const moved = await moveToOpen(tx, conversationId)
-  await deleteProfilesMadeOf(tx, tenant, moved)
+  await deleteProfilesOfFacts(tx, tenant, moved)
   await deleteProgressOfConversation(tx, tenant, conversationId)
   await countFactChanges(tx, await readSetsOfFacts(tx, moved))
 }

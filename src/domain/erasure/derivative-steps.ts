@@ -13,7 +13,13 @@ import {
   readSetsOfFacts,
 } from '../../store/sql/background/user-progress.ts'
 import { readSubjectsOfFacts } from '../../store/sql/fact/due-facts.ts'
-import { lockFactsOfTurn, readFactsFrom, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
+import {
+  keepSources,
+  lockFactsOfTurn,
+  readFactsFrom,
+  readSupersededBy,
+  removeSources,
+} from '../../store/sql/fact/fact-sources.ts'
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import { revokeSummaries } from '../../store/sql/summary/write-summary.ts'
@@ -81,6 +87,7 @@ export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, is
 export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => {
   const source = { turnIds: [older.id] }
   const facts = await lockFactsOfTurn(tx, older.id)
+  await keepSources(tx, facts, source)
   await removeSources(tx, facts, source)
   const ended = await readFactsFrom(tx, facts, source)
   const duplicates = await readSupersededBy(tx, ended, ['DUPLICATED'])
@@ -88,6 +95,7 @@ export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => 
     tx,
     ended.map((id) => ({ id, by: null, reason: 'UPDATED' })),
   )
+  await keepSources(tx, duplicates, source)
   await removeSources(tx, duplicates, source)
   const fromTurn = new Set(await readFactsFrom(tx, duplicates, source))
   await reactivateFacts(

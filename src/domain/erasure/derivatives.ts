@@ -250,6 +250,26 @@ export const DERIVATIVES: readonly Derivative[] = [
       by: 'KEPT',
     },
   },
+  {
+    table: 'former_state',
+    data:
+      'Values that rows had before an update, for reads as of an earlier time: system prompts, texts of profiles, names and '
+      + 'kinds of participants, pins, states of facts and summaries, and the sources of facts that edits removed.',
+    onEdit: {
+      how: 'A source that is removed from a fact is kept here. An update by the edit keeps the values before it.',
+    },
+    onErase: {
+      how:
+        'Sources that are versions of the turn are deleted, with the facts; so are the texts of profiles that were made '
+        + 'from deleted facts, and the values of deleted facts.',
+    },
+    onDelete: {
+      how:
+        'Deleted with the conversation and its facts. Texts of profiles that were made from its facts are deleted with the '
+        + 'profiles.',
+      by: 'CASCADE',
+    },
+  },
   ...CONTEXT_DERIVATIVES,
 ]
 

@@ -18,6 +18,7 @@ import {
   eraseContent,
   type TurnToErase,
 } from '../../store/sql/erasure/erase-turns.ts'
+import { deleteFormerSources } from '../../store/sql/erasure/former-states.ts'
 import { expireClaimsAnsweredBy } from '../../store/sql/claim/expire-claims.ts'
 import { countFactChanges, readSetsOfFacts } from '../../store/sql/background/user-progress.ts'
 import { readSubjectsOfFacts } from '../../store/sql/fact/due-facts.ts'
@@ -105,6 +106,7 @@ export const eraseSummaries: PrepareErase = async (tx, erased) => {
  */
 export const eraseFacts: PrepareErase = async (tx, erased) => {
   const source = { turnIds: idsOf(erased) }
+  await deleteFormerSources(tx, erased.conversationId, source.turnIds)
   const facts = await lockFactsOfTurns(tx, source.turnIds)
   if (facts.length === 0) return { rows: 0 }
   await removeSources(tx, facts, source)

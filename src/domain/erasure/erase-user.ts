@@ -19,6 +19,11 @@ import {
   type ErasureRow,
 } from '../../store/sql/erasure/erasures.ts'
 import { deleteProfilesOfFacts, lockFactsById } from '../../store/sql/erasure/erase-facts.ts'
+import {
+  deleteFormerParticipant,
+  deleteFormerProfilesOf,
+  deleteFormerSourcesOf,
+} from '../../store/sql/erasure/former-states.ts'
 import { deleteContextsOf, loseSources } from '../../store/sql/erasure/stored-contexts.ts'
 import { Prisma } from '../../store/generated/client.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
@@ -182,6 +187,7 @@ async function clearParticipant(tx: Tx, conversationId: string, actor: string): 
     },
     data: { displayName: null, metadata: {}, respond: 'NEVER', agent: Prisma.DbNull },
   })
+  await deleteFormerParticipant(tx, conversationId, actor)
   if (count > 0) await changeResponse(tx, conversationId, actor, 'NEVER')
   return count
 }
@@ -233,6 +239,7 @@ async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: Era
     const heads = await lockConversations(tx, tenant, conversationIds)
     const facts = await lockFactsById(tx, ids)
     const source = { assertedBy: user }
+    await deleteFormerSourcesOf(tx, facts, user)
     await removeSources(tx, facts, source)
     const ended = new Set([...(await readFactsAboutUser(tx, facts, user)), ...(await readFactsFrom(tx, facts, source))])
     const { rows, users = [], finish } = await finishFacts(tx, facts, [...ended])
@@ -262,6 +269,7 @@ async function complete(deps: Platform, { id, tenant, subject: user }: ErasureRo
   await deleteJobsOfUser(deps.db, tenant, user)
   await withTransaction(deps.db, tenant, async (tx) => {
     const { count: profiles } = await tx.userProfile.deleteMany({ where: { tenant, userId: user } })
+    await deleteFormerProfilesOf(tx, tenant, user)
     await tx.userProgress.deleteMany({ where: { tenant, userId: user } })
     await tx.profileProgress.deleteMany({ where: { tenant, userId: user } })
     const approvals = await clearDecisionsOf(tx, tenant, user)

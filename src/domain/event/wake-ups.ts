@@ -3,9 +3,9 @@
 // message that announced it, and consumers may fail. Repetitions are harmless, because consumers claim a turn before
 // they answer it.
 
+import { readTime } from '../../store/sql/event/read-moment.ts'
 import {
   readOfferedWakeUps,
-  readTime,
   readUnclaimedWakeUps,
   readWakeUpsOfTurns,
   type Span,

@@ -124,6 +124,7 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
     'Contexts show what the models of this server saw, in the views of single actors; an export is in the view of its actor.',
   stored_context_message: 'Belongs to stored contexts.',
   stored_context_source: 'Belongs to stored contexts.',
+  former_state: 'Earlier values, for reads of the server as of an earlier time.',
   transfer: 'Progress of exports and imports.',
   _prisma_migrations: 'The migrations of the database.',
 }

@@ -24,9 +24,9 @@ export const views = (viewer: BoundViewer, conversations: Sql): Sql => sql`
 export const viewColumns = (actor: string): Sql =>
   raw(`p.actor AS "${actor}", coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed`)
 
-/** Joins the viewer's participation `p` to conversation `c`. */
+/** Joins the viewer's participation `p` to conversation `c`: that of today, in reads of the past too (scope.ts). */
 export const joinViewer = ({ actor }: BoundViewer): Sql =>
-  sql`LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text`
+  sql`LEFT JOIN public.participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text`
 
 /** Whether the viewer sees that conversation `c` exists, after `joinViewer`. */
 export const conversationVisible = ({ tenant }: BoundViewer): Sql =>
@@ -39,7 +39,7 @@ export const conversationVisible = ({ tenant }: BoundViewer): Sql =>
  */
 export const journalVisible = ({ tenant, actor }: { tenant: Bound<string>; actor: Bound<string | null> }): Sql => sql`(
   j.tenant = ${tenant}::text AND (j.visibility = 'OPEN' OR ${actor}::text IS NULL OR EXISTS (
-    SELECT FROM participant p WHERE p.conversation_id = j.conversation_id AND p.actor = ${actor}::text)))`
+    SELECT FROM public.participant p WHERE p.conversation_id = j.conversation_id AND p.actor = ${actor}::text)))`
 
 /** Whether a statement is about one conversation or several; see `among`. */
 export type HowMany = 'one' | 'many'

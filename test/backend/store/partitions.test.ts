@@ -75,6 +75,19 @@ describe.runIf(server)('a database with partitions', () => {
     expect(await definitions(partitioned, PARTITIONED_TABLES)).toEqual(expected)
   })
 
+  it('has the views of the past and the triggers of an unpartitioned database', async () => {
+    const read = async (pool: pg.Pool) => {
+      const views = await pool.query(`SELECT viewname, definition FROM pg_views WHERE schemaname = 'past' ORDER BY 1`)
+      const triggers = await pool.query(`
+        SELECT tgname, tgrelid::regclass::text AS relation, pg_get_triggerdef(oid) AS definition FROM pg_trigger
+        WHERE NOT tgisinternal AND tgparentid = 0 ORDER BY 1, 2`)
+      return { views: views.rows, triggers: triggers.rows }
+    }
+    const expected = await read(plain)
+    expect(expected.views).toHaveLength(11)
+    expect(await read(partitioned)).toEqual(expected)
+  })
+
   it('has the policies on each partition too, and no grants there', async () => {
     const parts = PARTITIONED_TABLES.flatMap((table) => [0, 1, 2, 3].map((n) => `${table}_${n}`)).sort()
     const expected = await definitions(plain, PARTITIONED_TABLES)

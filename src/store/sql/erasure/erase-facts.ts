@@ -5,6 +5,7 @@
 import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
+import { deleteFormerProfiles } from './former-states.ts'
 
 /**
  * Returns the ids of other conversations that have a fact superseded by a fact of this conversation. Uses the indexes
@@ -47,12 +48,16 @@ async function lockFacts(tx: Tx, mine: Sql): Promise<string[]> {
 export const deleteFacts = (tx: Tx, ids: readonly string[]): Promise<number> =>
   tx.$executeRaw`DELETE FROM fact WHERE id = ANY (${ids}::text[])`
 
-/** Deletes the tenant's profiles that were made from one of the facts. Reads all profiles of the tenant. */
-export const deleteProfilesOfFacts = async (tx: Tx, tenant: string, factIds: readonly string[]): Promise<number> =>
-  factIds.length === 0
-    ? 0
-    : tx.$executeRaw`
-        DELETE FROM user_profile WHERE tenant = ${tenant}::text AND made_of && ${factIds}::text[]`
+/**
+ * Deletes the tenant's profiles that were made from one of the facts, and their former texts that were. Returns the number
+ * of profiles. Reads all profiles of the tenant.
+ */
+export async function deleteProfilesOfFacts(tx: Tx, tenant: string, factIds: readonly string[]): Promise<number> {
+  if (factIds.length === 0) return 0
+  await deleteFormerProfiles(tx, tenant, factIds)
+  return tx.$executeRaw`
+    DELETE FROM user_profile WHERE tenant = ${tenant}::text AND made_of && ${factIds}::text[]`
+}
 
 type Reactivated = Pick<FactRow, 'id' | 'conversationId'>
 
@@ -108,12 +113,15 @@ export async function reactivateFacts(tx: Tx, ids: readonly string[]): Promise<R
 }
 
 /**
- * Deletes profiles that were made from a fact of the conversation, and returns their number. Reads all profiles of the
- * tenant.
+ * Deletes profiles that were made from a fact of the conversation, and their former texts that were. Returns the number of
+ * profiles. Reads all profiles of the tenant.
  */
 export async function deleteProfilesOfConversation(tx: Tx, tenant: string, conversationId: string): Promise<number> {
-  return tx.$executeRaw`
-    DELETE FROM user_profile p
-    WHERE p.tenant = ${tenant}::text AND EXISTS (
-      SELECT FROM fact f WHERE f.id = ANY (p.made_of) AND f.conversation_id = ${conversationId}::text)`
+  const facts = await tx.$queryRaw<{ id: string }[]>`
+    SELECT f.id FROM fact f WHERE f.conversation_id = ${conversationId}::text`
+  return deleteProfilesOfFacts(
+    tx,
+    tenant,
+    facts.map(({ id }) => id),
+  )
 }

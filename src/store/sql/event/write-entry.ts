@@ -24,7 +24,10 @@ export async function lockJournal(
   return rows[0] ?? null
 }
 
-/** Writes the next entry of a conversation and returns its seq. The transaction has locked the journal. */
+/**
+ * Writes the next entry of a conversation and returns its seq. The transaction has locked the journal. The time of the
+ * entry is not before the times of what the transaction has written before.
+ */
 export async function writeEntry(
   tx: Tx,
   conversationId: string,
@@ -34,10 +37,10 @@ export async function writeEntry(
   const [row] = await tx.$queryRaw<[{ seq: number }]>`
     ${named('write-entry')}
     WITH head AS (
-      UPDATE journal SET last_seq = last_seq + 1, updated_at = now() WHERE conversation_id = ${conversationId} RETURNING last_seq)
-    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor, fact_ids, run_id, approval_id)
+      UPDATE journal SET last_seq = last_seq + 1, updated_at = clock_timestamp() WHERE conversation_id = ${conversationId} RETURNING last_seq, updated_at)
+    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor, fact_ids, run_id, approval_id, at)
     SELECT ${conversationId}, head.last_seq, ${kind}::entry_kind, ${about.turnId ?? null}::text, ${about.actor ?? null}::text,
-           ${about.factIds ?? null}::text[], ${about.runId ?? null}::text, ${about.approvalId ?? null}::text
+           ${about.factIds ?? null}::text[], ${about.runId ?? null}::text, ${about.approvalId ?? null}::text, head.updated_at
     FROM head RETURNING seq`
   return row.seq
 }

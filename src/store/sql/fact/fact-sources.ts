@@ -108,6 +108,20 @@ export async function removeSources(tx: Tx, factIds: readonly string[], removed:
 }
 
 /**
+ * Keeps the sources that `removeSources` will remove, for reads as of an earlier time. Only for an edit: erased sources
+ * are not kept.
+ */
+export async function keepSources(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<void> {
+  if (factIds.length === 0) return
+  await tx.$executeRaw`
+    INSERT INTO former_state (tenant, relation, key, conversation_id, fact_id, until, state)
+    SELECT s.tenant, 'removed_source', s.fact_id || ' ' || s.source, s.conversation_id, s.fact_id, now(), to_jsonb(s)
+    FROM fact_source s
+    WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isRemoved(removed, sql`s`)}
+      AND EXISTS (SELECT FROM fact_source o WHERE o.fact_id = s.fact_id AND NOT ${isRemoved(removed, sql`o`)})`
+}
+
+/**
  * Updates the columns that contain the first source and the most trusted assertion of each fact, and makes their
  * reconciliation due.
  */

@@ -77,12 +77,6 @@ export async function readSupersededFromOutside(tx: Tx, factIds: readonly string
   return rows.map(({ id }) => id)
 }
 
-/** Deletes the tenant's profiles that contain any of the facts. Reads all profiles of the tenant. */
-export async function deleteProfilesMadeOf(tx: Tx, tenant: string, factIds: readonly string[]): Promise<void> {
-  await tx.$executeRaw`
-    DELETE FROM user_profile p WHERE p.tenant = ${tenant}::text AND p.made_of && ${factIds}::text[]`
-}
-
 /**
  * Facts `f` with a source in the conversation, each with the active fact `a` that it would duplicate if the
  * conversation were OPEN.

@@ -39,7 +39,7 @@ export function readProfiles(
         SELECT p.* FROM user_profile p
         WHERE p.tenant = ${viewer.tenant}::text AND p.user_id = u.id
           AND (NOT starts_with(p.visibility, 'conv_') OR EXISTS (
-            SELECT FROM participant m
+            SELECT FROM public.participant m
             WHERE m.conversation_id = split_part(p.visibility, ' ', 1) AND m.actor = ${viewer.actor}::text))
         ORDER BY p.updated_at DESC, p.visibility OFFSET 0) p
       WHERE NOT EXISTS (

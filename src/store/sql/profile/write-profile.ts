@@ -69,15 +69,28 @@ export async function writeProfile(
   )
 }
 
-/** Deletes the profile of a set without facts. Returns false if the profile has changed since `before`. */
+/**
+ * Deletes the profile of a set without facts, and keeps its text for reads as of an earlier time. Returns false if the
+ * profile has changed since `before`.
+ */
 export async function deleteProfile(
   tx: Tx,
   { tenant, userId, visibility }: ProfileSet,
   before: Date | null,
 ): Promise<boolean> {
   if (before === null) return true
-  const { count } = await tx.userProfile.deleteMany({ where: { tenant, userId, visibility, updatedAt: before } })
-  return count === 1
+  return (
+    1
+    === (await tx.$executeRaw`
+    WITH gone AS (
+      DELETE FROM user_profile p
+      WHERE p.tenant = ${tenant}::text AND p.user_id = ${userId}::text AND p.visibility = ${visibility}::text
+        AND p.updated_at = ${before}::timestamptz RETURNING p.*)
+    INSERT INTO former_state (tenant, relation, key, user_id, until, state)
+    SELECT g.tenant, 'user_profile', concat_ws(' ', g.tenant, g.user_id, g.visibility), g.user_id, clock_timestamp(),
+           to_jsonb(g)
+    FROM gone g`)
+  )
 }
 
 /**

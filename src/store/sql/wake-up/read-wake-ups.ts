@@ -147,14 +147,3 @@ export async function readOfferedWakeUps(
   })
   return rows
 }
-
-/** The time of the database. */
-export async function readTime(pool: Pool, tenant: string): Promise<Date> {
-  const { rows } = await pool.query<{ at: Date }>({
-    scope: tenant,
-    name: 'read-time',
-    text: 'SELECT clock_timestamp()::timestamptz(3) AS at',
-    values: [],
-  })
-  return rows[0]!.at
-}

@@ -16,6 +16,7 @@ import { summarize } from '../../../../src/domain/summary/compact.ts'
 import { openTurn } from '../../../../src/domain/turn/append.ts'
 import { pageOfTurns } from '../../../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
+import { pinTurn } from '../../../../src/domain/turn/pin.ts'
 import { getTurns } from '../../../../src/domain/turn/turn.ts'
 import { NotFound } from '../../../../src/errors.ts'
 import { countUserTurns } from '../../../../src/store/sql/background/count-user-turns.ts'
@@ -71,6 +72,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
       facts: [{ subject: user, predicate: 'likes', object: 'tea', sourceTurnId: publicTurn.id }],
     })
     const context = await buildContext(deps, ann, { conversationId, tokenBudget: 1000, store: true })
+    // Keeps a former state.
+    await pinTurn(deps, ann, { turnId: publicTurn.id })
     await refreshUserProfile(deps, ann, { userId: user })
     await countUserTurns(deps.db, [conversationId])
     const { turn: open } = await openTurn(deps, bob, {
