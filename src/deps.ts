@@ -155,8 +155,9 @@ function createIndexing(
   return { vectors, embedding, factEmbedding, recalledFacts }
 }
 
-/** Returns the settings that the domain reads. */
+/** Returns the settings that the domain reads; reads are of the present. */
 const settingsOf = (config: DepsConfig) => ({
+  moment: null,
   detectors: [...(config.detectors ?? []), ...(config.redactPatterns ?? [])],
   automatic: config.automatic,
   limits: config.limits,

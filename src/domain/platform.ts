@@ -15,6 +15,7 @@ import type { TokenCounter } from '../text/tokens.ts'
 import type { Db } from '../store/db.ts'
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { Replica } from '../store/replica.ts'
+import type { Moment } from '../store/scope.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { RedactionModes } from './redaction.ts'
@@ -50,6 +51,8 @@ export type Platform = {
   pool: Pool
   /** Prisma on the same pool. */
   db: Db
+  /** The moment as of which `pool` and `db` read (past/as-of.ts); null for the present. */
+  moment: Moment | null
   /** Connections for the reads of requests. On Postgres, `timeoutMs` limits each of their statements. */
   reads: {
     pool: Pool

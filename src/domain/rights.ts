@@ -248,6 +248,7 @@ const RULES = {
   getProfiles: { right: 'read', limited: 'NONE', conditions: ['otherUser'] },
   refreshUserProfile: { right: 'write', limited: 'NONE', conditions: ['otherUser'] },
   // Recall and context
+  momentOf: { right: 'read', limited: 'OBJECTS' },
   recall: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope', 'stored'] },
   getContexts: { right: 'read', limited: 'OBJECTS' },

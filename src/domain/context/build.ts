@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import { InvalidInput } from '../../errors.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { authorize } from '../authorize.ts'
@@ -68,7 +69,8 @@ export const coveringJournal = (input: BuildContextInput): string | null =>
  * with the newest version of the turn `answering` (answered.ts), by default with the newest turn.
  * @param outside the viewer who must also see the data from outside the conversation, and whose credential must permit
  * it; by default, the viewer of the context
- * @throws InvalidInput, also for a turn `answering` that is not committed, or has no content @throws NotFound
+ * @throws InvalidInput, also for a turn `answering` that is not committed, or has no content, and if a context of the
+ * past is to be stored @throws NotFound
  * @throws NotAllowed if rights.ts denies the call; to store the context, also if the conversation is MEMBERS and the
  * viewer has left it
  * @throws BudgetTooSmall if the system prompt, the newest turn and the turn `answering` exceed the budget
@@ -162,8 +164,13 @@ export async function buildContext(
   return given.store ? storeContext(deps, viewer, conversationId, context) : context
 }
 
-/** Returns the input with the defaults of the tenant for the budget, the strategy and the recall. */
+/**
+ * Returns the input with the defaults of the tenant for the budget, the strategy and the recall.
+ * @throws InvalidInput if a context of the past is to be stored
+ */
 async function withDefaults(deps: ContextDeps, { tenant }: Viewer, given: z.output<typeof buildContextInput>) {
+  if (given.store && deps.moment)
+    throw InvalidInput.at('store', 'must be false with `asOf`: only present contexts are stored')
   const defaults = await deps.defaults.of(tenant)
   const { semanticRecall } = given
   return {

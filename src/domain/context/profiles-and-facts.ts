@@ -114,7 +114,7 @@ export async function readProfilesAndFacts(
       : [],
   ])
   const facts = await readableFacts(deps, { viewer, reader }, conversation.id, rows.slice(0, MAX_FACTS))
-  const now = new Date()
+  const now = new deps.clock.Date()
   const current = facts.filter((fact) => !hadEnded(fact, now))
   const quoted = otherPeople
     .flatMap(({ actor, displayName }) => {

@@ -145,7 +145,7 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
   const allParticipants = await readParticipants(deps.pool, viewer, conversationIds)
   const ownKind = kindOfCredential(viewer, viewer.actor)
   const otherKind = ownKind ?? (await kindElsewhere(deps, viewer))
-  const now = new Date()
+  const now = new deps.clock.Date()
 
   const candidates = given.facts.map((fact): FactCandidate => {
     const sourceTurn = fact.sourceTurnId == null ? null : sourceTurns.get(fact.sourceTurnId)!

@@ -1,7 +1,7 @@
 // Combines the profiles of several visibility sets into the one that a viewer gets, who sees all their facts. Profiles
 // written by rules are written again from these facts, so that a statement occurs once, and of contradictory facts of
 // different sets only the one that wins. Texts of a model are put one after the other. The result depends on nothing but
-// the given profiles and their facts.
+// the given profiles, their facts, and the moment.
 
 import { readFactRows } from '../../store/sql/fact/restore-facts.ts'
 import type { ProfileOfSet } from '../../store/sql/profile/read-profiles.ts'
@@ -21,11 +21,11 @@ const COMBINED_TOKENS = 1_000
 export const RULES = 'rules'
 
 type Text = { content: string; tokenCount: number }
-type CombineDeps = Pick<Platform, 'db' | 'tokens'>
+export type CombineDeps = Pick<Platform, 'clock' | 'db' | 'tokens'>
 
 /** Writes one profile by rules from the facts of all profiles. */
 async function fromFacts(
-  { db, tokens }: CombineDeps,
+  { clock, db, tokens }: CombineDeps,
   tenant: string,
   profiles: readonly ProfileOfSet[],
 ): Promise<Text> {
@@ -37,7 +37,7 @@ async function fromFacts(
     profiles.map(({ visibility }) => visibility),
   )
   const rows = await readFactRows(db.of(tenant), tenant, [...new Set(profiles.flatMap(({ madeOf }) => madeOf))])
-  const now = new Date()
+  const now = new clock.Date()
   const facts = rows.filter((fact) => !hadEnded(fact, now))
   const aliases = new Map([[userId, names]])
   const { kept, merged } = await runStepsYielding(

@@ -3,10 +3,9 @@
 
 import { readProfiles, type ProfileOfSet } from '../../store/sql/profile/read-profiles.ts'
 import { authorize, requirePermits } from '../authorize.ts'
-import type { Platform } from '../platform.ts'
 import { requireStrings, storable } from '../input.ts'
 import type { Viewer } from '../view.ts'
-import { combine } from './combine.ts'
+import { combine, type CombineDeps } from './combine.ts'
 
 /** Maximum number of visibility sets whose profiles are combined, the most recently changed first. */
 export const MAX_SETS = 20
@@ -26,7 +25,7 @@ export type UserProfile = {
  * too. Omits users without such a profile. @throws NotAllowed
  */
 export async function getProfiles(
-  { db, tokens }: Pick<Platform, 'db' | 'tokens'>,
+  deps: CombineDeps,
   viewer: Viewer,
   users: readonly string[],
   reader: Viewer = viewer,
@@ -36,15 +35,14 @@ export async function getProfiles(
   requireStrings(users, 'users')
   for (const each of reader === viewer ? [viewer] : [viewer, reader]) {
     const conditions = users.some((user) => user !== each.actor) ? ['otherUser' as const] : []
-    await requirePermits(db.of(each.tenant), each, 'getProfiles', null, conditions)
+    await requirePermits(deps.db.of(each.tenant), each, 'getProfiles', null, conditions)
   }
   const known = [...new Set(users.filter((user) => storable(user) === null))]
   const profilesOf = new Map<string, ProfileOfSet[]>()
-  for (const profile of await readProfiles(db, [viewer, reader], known, MAX_SETS)) {
+  for (const profile of await readProfiles(deps.db, [viewer, reader], known, MAX_SETS)) {
     profilesOf.set(profile.userId, [...(profilesOf.get(profile.userId) ?? []), profile])
   }
   const combined = new Map<string, UserProfile>()
-  for (const [userId, profiles] of profilesOf)
-    combined.set(userId, await combine({ db, tokens }, viewer.tenant, profiles))
+  for (const [userId, profiles] of profilesOf) combined.set(userId, await combine(deps, viewer.tenant, profiles))
   return combined
 }

@@ -123,7 +123,7 @@ async function refresh(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { tenant, userId, visibility } = set
     const previous = await readProfileRow(deps.db, set)
-    const now = new Date()
+    const now = new deps.clock.Date()
     const rows = await readActiveFacts(
       deps.db,
       { tenant, userId, conversationId: null, actor: null, visibility },

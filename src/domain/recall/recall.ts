@@ -114,7 +114,7 @@ export async function recall(
     given.conversationId ?? null,
     given.scope === 'TENANT' ? ['tenantScope'] : [],
   )
-  const identity = () => recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
+  const identity = () => recallIdentity([viewer.tenant, viewer.actor, selectionOf(given, deps.moment)])
   const position = given.after == null ? null : decodePosition(identity(), given.after)
   const read = position?.read ?? []
   const k = Math.min(given.k ?? defaults.recallHits ?? HITS.recall, MAX_PAGED_HITS - read.length)
@@ -217,10 +217,19 @@ function* only(hits: Iterable<RankedMemory>, isWanted: (hit: RankedMemory) => bo
   for (const hit of hits) if (isWanted(hit)) yield hit
 }
 
-/** Returns the inputs that select or order hits. They must be equal for all pages of a recall. */
-function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, ...selection }: GivenInput) {
+/** Returns the inputs and the moment that select or order hits. They must be equal for all pages of a recall. */
+function selectionOf(
+  { k: _, after: __, neighbours: ___, maxTokens: ____, ...selection }: GivenInput,
+  moment: RecallDeps['moment'],
+) {
   const { scope, kinds, threshold, ...filter } = selection
   const given = Object.entries(filter).filter(([, value]) => value != null)
   const searched = new Set(kinds ?? DEFAULT_KINDS)
-  return [scope ?? 'CONVERSATION', KINDS.filter((kind) => searched.has(kind)), threshold ?? 0, given]
+  return [
+    scope ?? 'CONVERSATION',
+    KINDS.filter((kind) => searched.has(kind)),
+    threshold ?? 0,
+    given,
+    ...(moment ? [moment] : []),
+  ]
 }

@@ -763,6 +763,10 @@ const FACTS: Call[] = [
 
 const MEMORY: Call[] = [
   {
+    verb: 'momentOf',
+    run: ({ deps, viewer, given }) => domain.asOf(deps, viewer, { asOf: { seq: 1 }, conversationId: given.id }),
+  },
+  {
     verb: 'recall',
     run: ({ deps, viewer, given }) => domain.recall(deps, viewer, { query: 'harbour', conversationId: given.id }),
   },

@@ -233,6 +233,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['profile'],
   ['recall'],
   ['context'],
+  ['past'],
   ['run'],
   ['erasure'],
   ['transfer'],
