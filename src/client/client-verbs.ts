@@ -1,6 +1,6 @@
 // The functions of a client that call one verb of the server and return its answer.
 
-import { BY_MODEL, split, type With } from './call-options.ts'
+import { BY_MODEL, split, type AsOfOption, type With } from './call-options.ts'
 import type { Connection, RequestOptions, SendOptions } from './connection.ts'
 import type { Recall } from './conversation-verbs.ts'
 import * as documents from './documents.ts'
@@ -45,11 +45,11 @@ export type ClientVerbs = {
     options: Omit<With<RecallInput>, 'query' | 'scope'> & { scope: NonNullable<RecallInput['scope']> },
   ): Promise<Recall>
   /** Reads the profile of a user; null if there is none that the actor sees. @throws ColloquyError */
-  profile(userId: string, options?: RequestOptions): Promise<UserProfile | null>
+  profile(userId: string, options?: AsOfOption & RequestOptions): Promise<UserProfile | null>
   /** Updates the profile of a user from the facts about it. @throws ColloquyError */
   refreshProfile(userId: string, options?: RequestOptions): Promise<UserProfile>
   /** Reads a page of the facts that the actor sees, newest first. @throws ColloquyError */
-  facts(options?: PageOptions & { filter?: FactFilter } & RequestOptions): Promise<Page<Fact>>
+  facts(options?: PageOptions & { filter?: FactFilter } & AsOfOption & RequestOptions): Promise<Page<Fact>>
   /** Retracts a fact. @throws ColloquyError */
   retractFact(factId: string, options?: { reason?: string } & RequestOptions): Promise<Fact>
   /** Erases the content of a turn permanently. @throws ColloquyError */

@@ -1,6 +1,6 @@
 // The functions of one conversation that call one verb of the server and return its answer.
 
-import { BY_MODEL, split, type With } from './call-options.ts'
+import { BY_MODEL, split, type AsOfOption, type With } from './call-options.ts'
 import type { Connection, RequestOptions, SendOptions } from './connection.ts'
 import { fieldsOf, notFound, type ConversationName } from './conversation-name.ts'
 import * as documents from './documents.ts'
@@ -44,7 +44,7 @@ export type Recall = { hits: RecallHit[]; pageInfo: PageInfo; plan: { vectorSear
 export type ConversationVerbs = {
   /** Reads the conversation, with the counts of the actor's view. @throws ColloquyError (NOT_FOUND) */
   read(
-    options?: RequestOptions,
+    options?: AsOfOption & RequestOptions,
   ): Promise<Conversation & { turnCount: number; tokenCount: number; viewerUnreadCount: number }>
   /** Changes settings of the conversation. @throws ColloquyError */
   update(changes: With<UpdateConversationInput>): Promise<Conversation>
@@ -52,7 +52,7 @@ export type ConversationVerbs = {
   delete(options?: RequestOptions): Promise<{ deletedConversationId: string; receipt: ErasureReceipt }>
   /** Reads a page of turns, oldest first. Defaults to the first 50. @throws ColloquyError */
   turns(
-    options?: PageOptions & { filter?: TurnFilter; includeSuperseded?: boolean } & RequestOptions,
+    options?: PageOptions & { filter?: TurnFilter; includeSuperseded?: boolean } & AsOfOption & RequestOptions,
   ): Promise<Page<Turn>>
   /** Finds the turns, facts and summaries of the conversation that are relevant to the query. @throws ColloquyError */
   recall(query: string, options?: Omit<With<RecallInput>, 'query'>): Promise<Recall>
@@ -64,7 +64,7 @@ export type ConversationVerbs = {
   context(options: With<BuildContextInput>): Promise<Context>
   context(options: With<BuildContextInput> & { format: MessageFormat }): Promise<Context<any>>
   /** Reads a page of the summaries, oldest first. @throws ColloquyError */
-  summaries(options?: PageOptions & RequestOptions): Promise<Page<Summary>>
+  summaries(options?: PageOptions & AsOfOption & RequestOptions): Promise<Page<Summary>>
   /** Summarises the turns that no summary covers. Sent only once. @throws ColloquyError */
   summarize(options?: With<SummarizeInput>): Promise<Summary>
   /** Summarises the oldest half of these turns. Sent only once. @throws ColloquyError */
@@ -78,14 +78,15 @@ export type ConversationVerbs = {
   }>
   /** Reads a page of the facts from the conversation, newest first. @throws ColloquyError */
   facts(
-    options?: PageOptions & { filter?: Omit<FactFilter, 'conversationId' | 'conversationKey'> } & RequestOptions,
+    options?: PageOptions & { filter?: Omit<FactFilter, 'conversationId' | 'conversationKey'> } & AsOfOption
+      & RequestOptions,
   ): Promise<Page<Fact>>
   /** Records facts of the conversation, all or none. @throws ColloquyError */
   remember(facts: FactInput | readonly FactInput[], options?: RequestOptions): Promise<Fact[]>
   /** Extracts facts from the turns that were not read before. @throws ColloquyError */
   extractFacts(options?: With<ExtractFactsInput>): Promise<{ facts: Fact[]; hasMore: boolean }>
   /** Reads a page of the participants, in the order in which they joined. @throws ColloquyError */
-  participants(options?: PageOptions & RequestOptions): Promise<Page<Participant>>
+  participants(options?: PageOptions & AsOfOption & RequestOptions): Promise<Page<Participant>>
   /** Adds a participant, or adds a former one again. @throws ColloquyError */
   addParticipant(participant: AddParticipantInput['participant'], options?: RequestOptions): Promise<Participant>
   /** Changes a participant. @throws ColloquyError */

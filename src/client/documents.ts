@@ -75,9 +75,9 @@ const mutation = (field: string, selection: string) => operation('mutation', fie
 // Conversations
 export const CREATE_CONVERSATION = mutation('createConversation', 'created conversation { ...Conversation }')
 export const READ_CONVERSATION = complete(`query ReadConversation(
-  $conversationId: ID, $conversationKey: String, $as: String
+  $conversationId: ID, $conversationKey: String, $as: String, $asOf: AsOf
 ) {
-  conversation(id: $conversationId, key: $conversationKey, as: $as) {
+  conversation(id: $conversationId, key: $conversationKey, as: $as, asOf: $asOf) {
     ...Conversation
     turnCount tokenCount viewerUnreadCount
   }
@@ -101,9 +101,9 @@ export const DELETE_CONVERSATION = mutation('deleteConversation', 'deletedConver
 function listOf(name: string, field: string, fragment: string, variables = '', args = ''): string {
   return complete(`query ${name}(
   $conversationId: ID, $conversationKey: String, $first: Int, $after: String, $last: Int, $before: String, $as: String
-  ${variables}
+  $asOf: AsOf ${variables}
 ) {
-  conversation(id: $conversationId, key: $conversationKey, as: $as) {
+  conversation(id: $conversationId, key: $conversationKey, as: $as, asOf: $asOf) {
     ${field}(first: $first, after: $after, last: $last, before: $before ${args}) {
       nodes { ...${fragment} }
       pageInfo { ...PageInfo }
@@ -173,9 +173,9 @@ export const LIST_SUMMARIES = listOf('Summaries', 'summaries', 'Summary')
 export const SUMMARIZE = mutation('summarize', 'summary { ...Summary }')
 export const COMPACT = mutation('compact', 'summaries { ...Summary } turnsCovered tokensBefore tokensAfter')
 export const LIST_FACTS = complete(`query Facts(
-  $filter: FactFilter, $first: Int, $after: String, $last: Int, $before: String, $as: String
+  $filter: FactFilter, $first: Int, $after: String, $last: Int, $before: String, $as: String, $asOf: AsOf
 ) {
-  facts(filter: $filter, first: $first, after: $after, last: $last, before: $before, as: $as) {
+  facts(filter: $filter, first: $first, after: $after, last: $last, before: $before, as: $as, asOf: $asOf) {
     nodes { ...Fact }
     pageInfo { ...PageInfo }
   }
@@ -183,8 +183,8 @@ export const LIST_FACTS = complete(`query Facts(
 export const RECORD_FACTS = mutation('recordFacts', 'facts { ...Fact } exactDuplicatesSkipped')
 export const EXTRACT_FACTS = mutation('extractFacts', 'facts { ...Fact } exactDuplicatesSkipped hasMore')
 export const RETRACT_FACT = mutation('retractFact', 'fact { ...Fact }')
-export const READ_PROFILE = complete(`query Profile($userId: String!, $as: String) {
-  userProfile(userId: $userId, as: $as) { ...UserProfile }
+export const READ_PROFILE = complete(`query Profile($userId: String!, $as: String, $asOf: AsOf) {
+  userProfile(userId: $userId, as: $as, asOf: $asOf) { ...UserProfile }
 }`)
 export const REFRESH_PROFILE = mutation('refreshUserProfile', 'userProfile { ...UserProfile }')
 

@@ -3,6 +3,7 @@
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { ColloquyError } from '../client/errors.ts'
+import type { AsOf } from '../client/generated.ts'
 import type { Client } from '../client/index.ts'
 import { RIGHTS } from '../domain/principal.ts'
 import { ownVersion } from '../package-versions.ts'
@@ -12,7 +13,15 @@ import { JOB_STATES, listJobs } from './jobs.ts'
 import { ask, CommandFailed, tail } from './live.ts'
 import { addChat, addCompletion, addDoctor, addMcp, addReembed } from './loaded-commands.ts'
 import { print, type Output, type Result } from './output.ts'
-import { conversationOf, listConversations, listFacts, readContext, readHistory, resultOfRecall } from './read.ts'
+import {
+  conversationOf,
+  listConversations,
+  listFacts,
+  readContext,
+  readHistory,
+  resultOfRecall,
+  type FactsOptions,
+} from './read.ts'
 import { openTarget, type TargetOptions } from './target.ts'
 import { addTransfer } from './transfer.ts'
 import { createToken, listTokens, revokeToken, rotateToken, type TokenOptions } from './token.ts'
@@ -32,6 +41,14 @@ const whole = (min: number, max: number) => (text: string) => {
 function httpUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
   throw new InvalidArgumentError('It must be a URL with http: or https:.')
+}
+
+/** Returns the moment of `--as-of`: a journal number, or a time. */
+function momentOf(text: string): AsOf {
+  if (/^\d{1,10}$/.test(text)) return { seq: Number(text) }
+  const time = new Date(text)
+  if (!Number.isNaN(time.getTime())) return { time: time.toISOString() }
+  throw new InvalidArgumentError('It must be a time, for example 2026-03-01T09:30:00Z, or a journal number.')
 }
 
 const list = (text: string) => text.split(',')
@@ -94,11 +111,15 @@ function createProgram(io: Io): Command {
 type Add = (usage: string, description: string) => Command
 type WithClient = (options: Globals, work: (client: Client, output: Output) => Promise<Result | void>) => Promise<void>
 
+const asOf = () =>
+  new Option('--as-of <moment>', 'what was known at this time, or at this journal number').argParser(momentOf)
 const limit = () => new Option('--limit <number>', 'maximum number').argParser(whole(1, 200)).default(20)
 
 /** Resolves when the command is stopped. */
 const stopped = ({ signal }: Output) =>
   new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
+
+type ContextOptions = { budget?: number; query?: string; facts: boolean; profile: boolean; asOf?: AsOf }
 
 function addReading(add: Add, withClient: WithClient): void {
   /** Runs a read, which has nothing to undo when the command is stopped. */
@@ -114,17 +135,23 @@ function addReading(add: Add, withClient: WithClient): void {
   add('history <conversation>', 'print the newest turns of a conversation, by its key or id')
     .addOption(new Option('--last <number>', 'number of turns').argParser(whole(1, 200)).default(20))
     .option('--before <cursor>', 'print the turns before this one')
-    .action((name: string, options: Globals & { last: number; before?: string }) =>
+    .addOption(asOf())
+    .action((name: string, options: Globals & { last: number; before?: string; asOf?: AsOf }) =>
       read(options, (client) => readHistory(conversationOf(client, name), options)),
     )
   add('recall <query>', 'find turns, facts and summaries that are relevant to the query')
     .option('--conversation <name>', 'search only this conversation, by its key or id')
     .addOption(new Option('--k <number>', 'maximum number of hits').argParser(whole(1, 100)))
-    .action((query: string, options: Globals & { conversation?: string; k?: number }) =>
+    .addOption(asOf())
+    .action((query: string, options: Globals & { conversation?: string; k?: number; asOf?: AsOf }) =>
       read(options, async (client) => {
-        const { conversation: name, k } = options
-        if (name === undefined) return resultOfRecall(await client.recall(query, { scope: 'OWNER', k }))
-        return resultOfRecall(await conversationOf(client, name).recall(query, { k }))
+        const { conversation: name, ...given } = {
+          conversation: options.conversation,
+          k: options.k,
+          asOf: options.asOf,
+        }
+        if (name === undefined) return resultOfRecall(await client.recall(query, { scope: 'OWNER', ...given }))
+        return resultOfRecall(await conversationOf(client, name).recall(query, given))
       }),
     )
   add('context <conversation>', 'print the sections of the context for a model, with their tokens')
@@ -132,19 +159,20 @@ function addReading(add: Add, withClient: WithClient): void {
     .option('--query <text>', 'recall turns that are relevant to this text')
     .option('--facts', 'include facts', false)
     .option('--profile', 'include profiles', false)
-    .action((name: string, options: Globals & { budget?: number; query?: string; facts: boolean; profile: boolean }) =>
+    .addOption(asOf())
+    .action((name: string, options: Globals & ContextOptions) =>
       read(options, (client) => {
-        const { budget: tokenBudget, query, facts: includeFacts, profile: includeProfile } = options
-        return readContext(conversationOf(client, name), { tokenBudget, query, includeFacts, includeProfile })
+        const { budget: tokenBudget, query, facts: includeFacts, profile: includeProfile, asOf: at } = options
+        return readContext(conversationOf(client, name), { tokenBudget, query, includeFacts, includeProfile, asOf: at })
       }),
     )
   add('facts [conversation]', 'list active facts, newest first')
     .option('--user <name>', 'facts about this user')
     .option('--predicate <text>', 'facts with this predicate')
     .addOption(limit())
-    .action(
-      (conversation: string | undefined, options: Globals & { user?: string; predicate?: string; limit: number }) =>
-        read(options, (client) => listFacts(client, { conversation, ...options })),
+    .addOption(asOf())
+    .action((conversation: string | undefined, options: Globals & FactsOptions) =>
+      read(options, (client) => listFacts(client, { conversation, ...options })),
     )
 }
 

@@ -1,5 +1,6 @@
 // The commands that read: conversations, history, recall, context and facts. Each returns its result; program.ts prints it.
 
+import type { AsOf } from '../client/generated.ts'
 import type { Client, ConversationHandle } from '../client/index.ts'
 import { linesOfTurn, minuteOf } from '../text/turn-lines.ts'
 import { columns, oneLine, type Result } from './output.ts'
@@ -30,9 +31,9 @@ export async function listConversations(
 /** Reads the newest turns of a conversation, oldest first. */
 export async function readHistory(
   conversation: ConversationHandle,
-  { last, before }: { last: number; before?: string },
+  { last, before, asOf }: { last: number; before?: string; asOf?: AsOf },
 ): Promise<Result> {
-  const page = await conversation.turns({ last, before })
+  const page = await conversation.turns({ last, before, asOf })
   const lines = page.nodes.flatMap(linesOfTurn)
   const { hasPreviousPage, startCursor } = page.pageInfo
   const more = hasPreviousPage ? ['', `Older turns: add --before ${startCursor}`] : []
@@ -55,7 +56,7 @@ export function resultOfRecall(recall: Recall): Result {
 /** Prints the sections of a context with their tokens, and what was left out. */
 export async function readContext(
   conversation: ConversationHandle,
-  input: { tokenBudget?: number; query?: string; includeFacts: boolean; includeProfile: boolean },
+  input: { tokenBudget?: number; query?: string; includeFacts: boolean; includeProfile: boolean; asOf?: AsOf },
 ): Promise<Result> {
   const context = await conversation.context(input)
   const rows = context.items.map(({ kind, included, tokenCount, sourceIds, reason }) => [
@@ -73,16 +74,18 @@ export async function readContext(
   return { json: context, lines }
 }
 
+export type FactsOptions = { user?: string; predicate?: string; limit: number; asOf?: AsOf }
+
 /** Lists the active facts, newest first. */
 export async function listFacts(
   client: Client,
-  { conversation, user, predicate, limit }: { conversation?: string; user?: string; predicate?: string; limit: number },
+  { conversation, user, predicate, limit, asOf }: FactsOptions & { conversation?: string },
 ): Promise<Result> {
   const filter = { userId: user, predicate }
   const page =
     conversation === undefined
-      ? await client.facts({ filter, first: limit })
-      : await conversationOf(client, conversation).facts({ filter, first: limit })
+      ? await client.facts({ filter, first: limit, asOf })
+      : await conversationOf(client, conversation).facts({ filter, first: limit, asOf })
   const rows = page.nodes.map(({ id, subject, predicate, object, confidence, observedAt }) => [
     minuteOf(observedAt),
     `${subject} ${predicate} ${object}`,

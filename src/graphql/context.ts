@@ -9,6 +9,7 @@ import { MAX_FACTS, MAX_PROFILES } from '../domain/context/profiles-and-facts.ts
 import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { asField } from './as.ts'
+import { asOfField, enterPast } from './as-of.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { Context } from './context-object.ts'
@@ -132,9 +133,11 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     store: t.boolean({
       defaultValue: false,
       description:
-        'Whether to store the context with the conversation, so that `contextById` returns it again. Needs the right '
-        + `\`write\`. The newest ${MAX_STORED.toLocaleString('en-US')} of a conversation are kept. Defaults to false.`,
+        'Whether to store the context with the conversation, so that `contextById` returns it again. Must be false with '
+        + '`asOf`. Needs the right `write`. '
+        + `The newest ${MAX_STORED.toLocaleString('en-US')} of a conversation are kept. Defaults to false.`,
     }),
+    ...asOfField(t),
     maxMessages: t.int({ description: 'Maximum number of messages. Null for no limit.' }),
     maxChars: t.int({ description: 'Maximum length of all text, in UTF-16 units. Null for no limit.' }),
   }),
@@ -154,11 +157,12 @@ builder.queryField('buildContext', (t) =>
         description: 'The conversation, the limits, and the optional sections.',
       }),
     },
-    async resolve(_, { input }, context) {
-      const { reading, viewer } = context
+    async resolve(_, { input }, context, info) {
       const given = await atConversation(context, input)
+      await enterPast(context, info, input.asOf, given.conversationId)
+      const { reading, viewer } = context
       const build = () =>
-        given.store
+        given.store && !input.asOf
           ? context.work.read(() => buildContext(context.deps, viewer, given))
           : readOnReplica(context, coveringJournal(given), (deps) => buildContext(deps, viewer, given))
       const tokenBudget = input.tokenBudget ?? (await reading.defaults.of(viewer.tenant)).tokenBudget

@@ -1,5 +1,6 @@
 // Conversations: the type, and the queries that find and list them.
 
+import type { GraphQLResolveInfo } from 'graphql'
 import { getConversationByKey, type Conversation } from '../domain/conversation.ts'
 import {
   conversationCursor,
@@ -8,8 +9,10 @@ import {
   type ConversationsArgs,
 } from '../domain/conversation-page.ts'
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
-import { InvalidInput } from '../errors.ts'
+import type { AsOfInput } from '../domain/past/as-of.ts'
+import { InvalidInput, NotFound } from '../errors.ts'
 import { asArg } from './as.ts'
+import { asOfArg, enterPast } from './as-of.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
@@ -123,9 +126,11 @@ builder.queryField('conversation', (t) =>
           'Key passed to createConversation. If the viewer sees several conversations with the key, the oldest is '
           + 'returned. Exclusive with `id`.',
       }),
+      ...asOfArg(t),
       ...asArg(t),
     },
-    resolve(_, { id, key }, context, info) {
+    resolve(_, { id, key, asOf }, context, info) {
+      if (asOf) return conversationAsOf(context, info, { id, key, asOf })
       if (id != null && key == null) {
         const args = turnsSelected(info)
         if (!args) return loadConversation(context, id)
@@ -137,10 +142,33 @@ builder.queryField('conversation', (t) =>
       if (id == null && key != null) {
         return context.work.read(() => getConversationByKey(context.reading, context.viewer, key))
       }
-      throw InvalidInput.at('', 'give either id or key')
+      throw eitherIdOrKey()
     },
   }),
 )
+
+const eitherIdOrKey = () => InvalidInput.at('', 'give either id or key')
+
+type AsOfArgs = { id?: string | null; key?: string | null; asOf: AsOfInput['asOf'] }
+
+/** Returns the conversation as of the moment; null if it did not exist then, or the viewer does not see it today. */
+async function conversationAsOf(
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+  { id, key, asOf }: AsOfArgs,
+): Promise<Conversation | null> {
+  if ((id == null) === (key == null)) throw eitherIdOrKey()
+  const { reading, viewer, work } = context
+  const found = id ?? (await work.read(() => getConversationByKey(reading, viewer, key!)))?.id
+  if (found === undefined) return null
+  try {
+    await enterPast(context, info, asOf, found)
+  } catch (error) {
+    if (error instanceof NotFound) return null
+    throw error
+  }
+  return loadConversation(context, found)
+}
 
 type ConversationPage = Page<Conversation> & { order: NonNullable<ConversationsArgs['orderBy']> }
 

@@ -3,6 +3,7 @@
 import { factCursor, getFactPage, MAX_SEARCH, type Fact } from '../domain/fact/fact.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { asArg } from './as.ts'
+import { asOfArg, enterPast } from './as-of.ts'
 import { builder } from './builder.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
@@ -205,12 +206,14 @@ builder.queryField('facts', (t) =>
         description: 'Conditions that the facts must meet. Null for all active facts.',
       }),
       ...pagingArgs(t, 'facts'),
+      ...asOfArg(t),
       ...asArg(t),
     },
-    async resolve(_, { filter, ...page }, context) {
-      const { reading, viewer, work } = context
+    async resolve(_, { filter, asOf, ...page }, context, info) {
+      const { viewer, work } = context
       const given = { ...page, filter: filter && (await atConversationIfGiven(context, filter)) }
-      return work.read(() => getFactPage(reading, viewer, given))
+      await enterPast(context, info, asOf, given.filter?.conversationId)
+      return work.read(() => getFactPage(context.reading, viewer, given))
     },
   }),
 )

@@ -5,6 +5,7 @@ import { DEFAULT_FACTS, MAX_FACTS, refreshUserProfile } from '../domain/profile/
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { derivedId } from '../domain/derived-id.ts'
 import { asArg, asField } from './as.ts'
+import { asOfArg, enterPast } from './as-of.ts'
 import { builder } from './builder.ts'
 import { Node } from './node.ts'
 import { orErrors, payload } from './result.ts'
@@ -41,10 +42,14 @@ builder.queryField('userProfile', (t) =>
       + 'to.',
     args: {
       userId: t.arg.string({ required: true, description: "Id of the user: the `actor` of the user's participants." }),
+      ...asOfArg(t),
       ...asArg(t),
     },
-    resolve: async (_, { userId }, { reading, viewer, work }) =>
-      (await work.read(() => getProfiles(reading, viewer, [userId]))).get(userId) ?? null,
+    async resolve(_, { userId, asOf }, context, info) {
+      await enterPast(context, info, asOf)
+      const { reading, viewer, work } = context
+      return (await work.read(() => getProfiles(reading, viewer, [userId]))).get(userId) ?? null
+    },
   }),
 )
 

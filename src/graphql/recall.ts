@@ -9,6 +9,7 @@ import { coveringJournal, MAX_NEIGHBOURS, MAX_QUERY, recall, type Recall as Foun
 import { MAX_SUMMARIES } from '../domain/recall/summaries.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { asField } from './as.ts'
+import { asOfField, enterPast } from './as-of.ts'
 import { builder } from './builder.ts'
 import { PageInfo, type PageShape } from './connection.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
@@ -249,6 +250,7 @@ const RecallInput = builder.inputType('RecallInput', {
         'Maximum number of tokens of the hits and neighbours of a page together. Hits that do not fit are skipped, and '
         + 'are on a later page if they fit there. Null for no limit.',
     }),
+    ...asOfField(t),
     ...asField(t, 'Actor in whose view to search.'),
   }),
 })
@@ -262,8 +264,9 @@ builder.queryField('recall', (t) =>
       + 'and do not affect scores.',
     errors: orErrors('Recall', [InvalidInput, NotFound, NotAllowed], 'The recalled memories, or an error.'),
     args: { input: t.arg({ type: RecallInput, required: true, description: 'The query, the scope, and filters.' }) },
-    async resolve(_, { input }, context) {
+    async resolve(_, { input }, context, info) {
       const given = await atConversationIfGiven(context, input)
+      await enterPast(context, info, input.asOf, given.conversationId)
       return readOnReplica(context, coveringJournal(given), (deps) => recall(deps, context.viewer, given))
     },
   }),

@@ -17,6 +17,7 @@ import { pageOfParticipants } from '../../src/domain/participant-page.ts'
 import { setPresence } from '../../src/domain/presence.ts'
 import { getProfiles } from '../../src/domain/profile/profile.ts'
 import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
+import { asOf } from '../../src/domain/past/as-of.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { getApprovalPage } from '../../src/domain/run/approval.ts'
 import { cancelRun } from '../../src/domain/run/cancel.ts'
@@ -206,7 +207,11 @@ export const libraryDoor =
   (deps: Deps): Door =>
   async (viewer, verb, input) => {
     try {
-      return { answer: await LIBRARY[verb]!(deps, viewer, input) }
+      const { asOf: moment, ...given } = input as Record<string, any>
+      if (moment == null) return { answer: await LIBRARY[verb]!(deps, viewer, given) }
+      const conversationId = given['conversationId'] ?? given['filter']?.conversationId
+      const past = await asOf(deps, viewer, { asOf: moment, conversationId })
+      return { answer: await LIBRARY[verb]!(past, viewer, given) }
     } catch (error) {
       if (error instanceof DomainError || error instanceof VerbFailed) return outcomeOf(error)
       throw error
@@ -249,6 +254,8 @@ export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
       { conversationId, last: 2, filter: { actors: ['ada', 'bob'], roles: ['USER'] } },
       { conversationId, after: 'nonsense' },
       { conversationId: missing('conv') },
+      { conversationId, asOf: { seq: 3 } },
+      { conversationId, asOf: { seq: 10_000 } },
     ],
   ],
   [
@@ -258,6 +265,8 @@ export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
       { query: 'sail', scope: 'TENANT' },
       { conversationId, query: '' },
       { conversationId, query: 'sail', k: 0 },
+      { conversationId, query: 'sail', asOf: { seq: 4 } },
+      { query: 'sail', scope: 'TENANT', asOf: { seq: 4 } },
     ],
   ],
   [
@@ -268,11 +277,13 @@ export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
       { conversationId, tokenBudget: 1000, includeFacts: true, query: 'sail' },
       { conversationId, tokenBudget: 1000, includeFacts: true, query: 'sail', semanticRecall: {} },
       { conversationId: missing('conv'), tokenBudget: 1000 },
+      { conversationId, tokenBudget: 1000, includeFacts: true, asOf: { seq: 4 } },
+      { conversationId, tokenBudget: 1000, store: true, asOf: { seq: 4 } },
     ],
   ],
   ['renderContext', ({ conversationId }) => [{ conversationId, tokenBudget: 1000, format: 'ANTHROPIC' }]],
   ['contextById', ({ contextId }) => [{ contextId }, { contextId: missing('ctx') }]],
-  ['facts', () => [{}, { filter: { subject: 'ada' } }, { filter: { minConfidence: 2 } }]],
+  ['facts', () => [{}, { filter: { subject: 'ada' } }, { filter: { minConfidence: 2 } }, { asOf: { seq: 1 } }]],
   ['summaries', ({ conversationId }) => [{ conversationId }, { conversationId: missing('conv') }]],
   ['run', ({ runId }) => [{ runId }, { runId: missing('run') }]],
   ['approvals', ({ conversationId }) => [{}, { conversationId, state: 'PENDING' }, { first: 1000 }]],

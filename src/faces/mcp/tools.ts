@@ -42,6 +42,10 @@ const ONE = { isRequired: true, description: 'Key or id of the conversation.' }
 const ANY = { isRequired: false, description: 'Key or id of the conversation. Omit it for all conversations.' }
 
 const CURSOR_BEFORE = 'Cursor `pageInfo.startCursor` of the page after the one to read. Omit it for the newest.'
+const AS_OF = {
+  input: 'asOf.time',
+  description: 'Time: the answer is what was known then, for example "2026-03-01T09:30:00Z". Omit it for the present.',
+}
 const CURSOR_AFTER = 'Cursor `pageInfo.endCursor` of the page before the one to read. Omit it for the first.'
 
 export const TOOLS: Readonly<Record<string, Tool>> = {
@@ -70,6 +74,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
         description: 'Whether to include facts from the conversation and about the people in it. Defaults to true.',
       },
       includeProfile: 'includeProfile',
+      asOf: AS_OF,
     },
     // The API quotes older turns only on request.
     call: (caller, input) =>
@@ -93,6 +98,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       threshold: 'threshold',
       createdAfter: 'createdAfter',
       createdBefore: 'createdBefore',
+      asOf: AS_OF,
       after: { input: 'after', description: CURSOR_AFTER },
     },
     // Without a conversation, the search includes all conversations that the viewer owns.
@@ -143,6 +149,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       createdAfter: 'filter.createdAfter',
       createdBefore: 'filter.createdBefore',
       sinceSeq: 'filter.sinceSeq',
+      asOf: AS_OF,
     },
     toText: textOfHistory,
   },
@@ -224,6 +231,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       predicate: 'filter.predicate',
       text: 'filter.text',
       includeSuperseded: 'filter.includeSuperseded',
+      asOf: AS_OF,
       first: { input: 'first', default: 50 },
       after: { input: 'after', description: CURSOR_AFTER },
     },
@@ -235,7 +243,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     verb: 'userProfile',
     right: 'read',
     annotations: READ,
-    arguments: { userId: 'userId' },
+    arguments: { userId: 'userId', asOf: AS_OF },
     toText: textOfProfile,
   },
   summarise: {

@@ -96,9 +96,12 @@ class Client:
         """
         return hits_of(self, {"query": query, "scope": scope, **options})
 
-    def profile(self, user_id: str) -> UserProfile:
-        """Return the profile of the user. Raises ColloquyError, NOT_FOUND if there is no profile."""
-        return cast(UserProfile, self.request("GET", f"/profiles/{segment(user_id)}"))
+    def profile(self, user_id: str, *, as_of: Mapping[str, object] | None = None) -> UserProfile:
+        """Return the profile of the user. Raises ColloquyError, NOT_FOUND if there is no profile.
+
+        as_of: the moment in the past as of which to read, for example `{"time": "2026-03-01T09:30:00Z"}`.
+        """
+        return cast(UserProfile, self.request("GET", f"/profiles/{segment(user_id)}", query=fields_of({"as_of": as_of})))
 
     def read_context(self, context_id: str) -> Context:
         """Reads a context that was stored with `store=True`, as it was when it was built."""
@@ -107,9 +110,11 @@ class Client:
     def facts(self, **conditions: object) -> Iterator[Fact]:
         """Iterate over the facts that the viewer sees, newest first. Reads pages when it needs them.
 
-        conditions: fields of the API's `FactFilter`, for example `subject="Ada"`. Raises ColloquyError.
+        conditions: fields of the API's `FactFilter`, for example `subject="Ada"`; and `as_` and `as_of`.
+
+        Raises ColloquyError.
         """
-        return cast("Iterator[Fact]", self.pages("/facts", filter_of(conditions)))
+        return cast("Iterator[Fact]", self.pages("/facts", filter_of(conditions, ("as", "asOf"))))
 
     def request(
         self,

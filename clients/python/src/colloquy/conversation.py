@@ -68,10 +68,10 @@ class Conversation:
         """Return the newest turns, oldest first.
 
         last: maximum number of turns. Defaults to 50.
-        conditions: fields of the API's `TurnFilter`, for example `roles=["USER"]`; and `as_` and
+        conditions: fields of the API's `TurnFilter`, for example `roles=["USER"]`; and `as_`, `as_of` and
             `include_superseded`.
         """
-        query = filter_of(conditions, ("as", "includeSuperseded"))
+        query = filter_of(conditions, ("as", "asOf", "includeSuperseded"))
         turns: list[Turn] = []
         before: dict[str, object] = {}
         while len(turns) < last:
@@ -89,7 +89,7 @@ class Conversation:
 
         conditions: as those of `history`.
         """
-        query = filter_of(conditions, ("as", "includeSuperseded"))
+        query = filter_of(conditions, ("as", "asOf", "includeSuperseded"))
         return cast("Iterator[Turn]", self._client.pages(f"{self._path}/turns", query))
 
     def __iter__(self) -> Iterator[Turn]:
@@ -126,7 +126,7 @@ class Conversation:
     def facts(self, **conditions: object) -> Iterator[Fact]:
         """Iterate over the facts of the conversation, newest first. Reads pages when it needs them.
 
-        conditions: fields of the API's `FactFilter`, for example `subject="Ada"`.
+        conditions: fields of the API's `FactFilter`, for example `subject="Ada"`; and `as_` and `as_of`.
         """
         return self._client.facts(**self._name, **conditions)
 
