@@ -4,85 +4,17 @@
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
 import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
-import { format, interleave, median, type Figure, type Report } from './figures.ts'
+import { CALLS, makeConversation, question, timed, viewer, waitForVectors } from './conversation.ts'
+import { format, interleave, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
 import { sql } from '../../test/support/sql.ts'
 
-const viewer = { tenant: 'default', actor: 'ada' }
 const SMALL = 1_000
 const LARGE = 100_000
-const BATCH = 1_000
 const ROUNDS = 5
-/** Calls per round. */
-const CALLS = 60
 const RECENT = 20
 const K = 10
-
-const SUBJECTS = [
-  'tulip',
-  'roof',
-  'hedgehog',
-  'train',
-  'piano',
-  'bill',
-  'neighbour',
-  'soup',
-  'ladder',
-  'letter',
-  'winter',
-]
-const VERBS = ['mend', 'find', 'paint', 'sell', 'forget', 'plant', 'carry', 'sing about', 'count']
-const sentence = (n: number) =>
-  `We should ${VERBS[n % 9]} the ${SUBJECTS[n % 11]} before the ${SUBJECTS[(n * 7) % 11]} number ${n % 997} is gone, `
-  + `said the ${SUBJECTS[(n * 5) % 11]}'s owner.`
-
-async function makeConversation(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
-  // No compaction, so that the contexts of both conversations contain the same number of turns.
-  const {
-    conversation: { id },
-  } = await createConversation(deps, viewer, {
-    systemPrompt: 'Be brief.',
-    compaction: { strategy: 'NEVER' },
-    participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
-  })
-  for (let from = 0; from < turns; from += BATCH) {
-    await appendTurns(deps, viewer, {
-      conversationId: id,
-      turns: Array.from({ length: BATCH }, (_, n) => ({
-        actor: n % 2 ? 'bot' : 'ada',
-        role: n % 2 ? ('ASSISTANT' as const) : ('USER' as const),
-        content: sentence(from + n),
-      })),
-    })
-    if (from % 20_000 === 0 && from > 0) progress(`${from} turns appended`)
-  }
-  return id
-}
-
-/** Waits until every turn is embedded. */
-async function waitForVectors(deps: Deps, conversationId: string, progress: (message: string) => void): Promise<void> {
-  deps.embedding.nudge([conversationId])
-  for (;;) {
-    const { remaining } = await deps.embedding.progress()
-    if (remaining === 0) return
-    progress(`${remaining} entries to be embedded`)
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-  }
-}
-
-/** Median time of the calls of one round, ms. */
-async function timed(call: (n: number) => Promise<unknown>): Promise<number> {
-  const times: number[] = []
-  for (let n = 0; n < CALLS; n++) {
-    const begin = performance.now()
-    await call(n)
-    times.push(performance.now() - begin)
-  }
-  return median(times)
-}
 
 /** Records the statements that a call sends to the database, in order. */
 async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<unknown[]> {
@@ -148,8 +80,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
 
       const build = (conversationId: string, more: Partial<BuildContextInput>) =>
         buildContext(deps, viewer, { conversationId, tokenBudget: 4_000, ...more })
-      const query = (n: number) => `Who wanted to ${VERBS[n % 9]} the ${SUBJECTS[(n * 3) % 11]}?`
-      const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: query(n) })
+      const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: question(n) })
       const raw = rawReads(pool, deps, small)
       // 'same reads' sends the statements in sequence, because each one depends on the previous ones in a context.
       const statements = await statementsOf(deps, () => build(small, recalling(1)))
@@ -165,12 +96,12 @@ export async function context({ services, progress }: Bench): Promise<Report> {
           timed(async (n) => {
             await raw.conversation()
             await raw.recent()
-            await raw.nearest(query(n))
+            await raw.nearest(question(n))
           }),
         'without recall': () => timed(() => build(small, { recentTurns: RECENT })),
         'recall alone': () =>
-          timed((n) => recall(deps, viewer, { query: query(n), k: K, conversationId: small, kinds: ['TURN'] })),
-        'raw nearest': () => timed((n) => raw.nearest(query(n))),
+          timed((n) => recall(deps, viewer, { query: question(n), k: K, conversationId: small, kinds: ['TURN'] })),
+        'raw nearest': () => timed((n) => raw.nearest(question(n))),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))

@@ -17,6 +17,7 @@ import { importTurns } from './import.ts'
 import { limits } from './limits/limits.ts'
 import { overload } from './overload.ts'
 import { partitions } from './partitions.ts'
+import { past } from './past.ts'
 import { peers } from './peers/peers.ts'
 import { processes } from './processes.ts'
 import { storage } from './storage.ts'
@@ -43,6 +44,7 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
   boot,
   compact,
   context,
+  past,
   retention,
   overload,
   processes,
