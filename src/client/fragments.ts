@@ -14,7 +14,7 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ... on ReasoningPart { reasoning signature }
   ... on ToolCallPart { callId name arguments }
   ... on ToolResultPart { callId callTurnId name result }
-  ... on FilePart { url mediaType fileName }
+  ... on FilePart { url mediaType fileName caption }
   ... on DataPart { data }
 }`,
   Turn: `Turn {${SHARED_TURN} replyTo { id }

@@ -45,6 +45,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   'text',
   'reasoning',
   'fileName',
+  'caption',
   'chunk',
   'documentName',
   'title',

@@ -1,6 +1,6 @@
 // The content parts of a turn: their output types and input types.
 
-import { isDamaged, partsOf, type ContentPart as Part } from '../domain/turn/content.ts'
+import { isDamaged, MAX_CAPTION, partsOf, type ContentPart as Part } from '../domain/turn/content.ts'
 import { MAX_URL, URL_SCHEMES } from '../domain/turn/file-url.ts'
 import { builder } from './builder.ts'
 import { SHAREABLE } from './sharing.ts'
@@ -64,6 +64,10 @@ const FilePart = builder
       mediaType: t.exposeString('mediaType', { description: 'Media type of the file, for example `image/png`.' }),
       url: t.exposeString('url', { description: 'Address of the file. The server never fetches it.' }),
       fileName: t.exposeString('fileName', { nullable: true, description: 'Name for display. Null if not given.' }),
+      caption: t.exposeString('caption', {
+        nullable: true,
+        description: 'What the file shows or contains, by which recall finds the turn. Null if not given.',
+      }),
     }),
   })
 
@@ -167,6 +171,11 @@ const FileInput = builder.inputType('FileInput', {
         + 'URLs of HTML, XML and SVG documents are rejected. The server never fetches the URL.',
     }),
     fileName: t.string({ description: 'Name for display, 1 to 200 characters.' }),
+    caption: t.string({
+      description:
+        'What the file shows or contains, for example the alternative text of an image; at most '
+        + `${MAX_CAPTION.toLocaleString('en-US')} characters. Recall finds the turn by it, and summaries read it.`,
+    }),
   }),
 })
 

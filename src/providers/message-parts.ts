@@ -69,9 +69,9 @@ export function pairCalls(messages: readonly ProviderMessage[]): PairedMessage[]
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
 
-/** Returns a text with the name, type and URL of a file that the provider cannot fetch or read. */
-export const fileAsText = ({ fileName, mediaType, url }: ProviderFilePart): string =>
-  `[file: ${[fileName, mediaType, url].filter(Boolean).join(', ')}]`
+/** Returns a text with the name, type, URL and caption of a file that the provider cannot fetch or read. */
+export const fileAsText = ({ fileName, mediaType, url, caption }: ProviderFilePart): string =>
+  `[file: ${[fileName, mediaType, url].filter(Boolean).join(', ')}${caption ? `: ${caption}` : ''}]`
 
 /** Whether a provider can fetch the file. */
 export const isFetchable = ({ url }: ProviderFilePart): boolean => /^(https?|data):/.test(url)

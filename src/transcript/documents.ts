@@ -59,7 +59,7 @@ export const READ_TURNS = `query ReadStoredTurns($id: ID!, $last: Int!, $before:
             ... on ToolCallPart { callId name arguments }
             ... on ToolResultPart { callId name result }
             ... on DataPart { data }
-            ... on FilePart { mediaType url fileName }
+            ... on FilePart { mediaType url fileName caption }
             ... on ReasoningPart { reasoning }
           }
         }

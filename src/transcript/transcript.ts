@@ -17,7 +17,7 @@ export type StoredPart =
   | { type: 'toolCall'; callId: string; name: string; arguments: unknown }
   | { type: 'toolResult'; callId: string; name: string; result: unknown }
   | { type: 'data'; data: unknown }
-  | { type: 'file'; mediaType: string; url: string; fileName?: string | null }
+  | { type: 'file'; mediaType: string; url: string; fileName?: string | null; caption?: string | null }
   | { type: 'reasoning'; reasoning: string }
 
 export type Citation = {

@@ -52,7 +52,9 @@ function linesOfTurn(state: ChatState, turn: Turn): Line[] {
     if (part.__typename === 'ToolResultPart') {
       return [`[result of ${part.name}: ${oneLine(JSON.stringify(part.result), 200)}]`]
     }
-    return part.__typename === 'FilePart' ? [`[file ${part.fileName ?? part.url}]`] : []
+    return part.__typename === 'FilePart'
+      ? [`[file ${part.fileName ?? part.url}${part.caption ? `: ${part.caption}` : ''}]`]
+      : []
   })
   const tone = actor === state.me ? 'own' : 'turn'
   const body = [...(text === '' ? [] : [text]), ...calls].join('\n')

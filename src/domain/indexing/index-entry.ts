@@ -12,12 +12,25 @@ export const MAX_INDEXED_UNITS = 65_536
 type IndexEntry = { terms: number[]; cues: number }
 
 /**
- * Computes the index entry. `terms` contains the hashes of the stems of the actor and the text, in order and with
+ * Returns the text by which a turn is found: the captions of its files, then its text. The SQL function searched_text
+ * returns the same. @param parts as they are stored; null for a single text part
+ */
+export function searchedText(text: string, parts: unknown): string {
+  if (!Array.isArray(parts)) return text
+  const captions = parts.flatMap((part: { type?: unknown; caption?: unknown } | null) =>
+    part?.type === 'file' && typeof part.caption === 'string' ? [part.caption] : [],
+  )
+  return captions.length === 0 ? text : [...captions, text].join('\n')
+}
+
+/**
+ * Computes the index entry. `terms` contains the hashes of the stems of the actor and the searched text, in order and with
  * repetitions; its length is the turn's length for ranking. Indexes only the first MAX_INDEXED_UNITS of the text.
  */
-export function indexEntry(actor: string, text: string): IndexEntry {
+export function indexEntry(actor: string, text: string, parts: unknown = null): IndexEntry {
+  const searched = searchedText(text, parts).slice(0, MAX_INDEXED_UNITS)
   const name = readText(actor)
-  const read = readText(text.slice(0, MAX_INDEXED_UNITS))
+  const read = readText(searched)
   const terms = [...termsOf(name, read.language), ...termsOf(read, read.language)].map(hashTerm)
-  return { terms, cues: cuesOf(text.slice(0, MAX_INDEXED_UNITS), new Set(name.plain), read) }
+  return { terms, cues: cuesOf(searched, new Set(name.plain), read) }
 }

@@ -21,7 +21,7 @@ function renderPart(part: ContentPart): string {
     case 'toolResult':
       return `(${part.name} answered ${detail(part.result)})`
     case 'file':
-      return `(file ${part.fileName ?? part.url}, ${part.mediaType})`
+      return `(file ${part.fileName ?? part.url}, ${part.mediaType}${part.caption ? `: ${part.caption}` : ''})`
     case 'data':
       return `(data ${detail(part.data)})`
     case 'reasoning':

@@ -71,7 +71,7 @@ async function prepareTurn(
   const isRedacted = turn.text !== original.text
   const tokenCount = turn.tokenCount === undefined || isRedacted ? await countTokens(deps, turn) : turn.tokenCount
   if (turn.status !== 'COMMITTED') return { ...turn, tokenCount }
-  const entry = indexEntry(turn.actor, turn.text)
+  const entry = indexEntry(turn.actor, turn.text, turn.parts)
   return { ...turn, tokenCount, terms: salted(entry.terms, salt), cues: entry.cues }
 }
 

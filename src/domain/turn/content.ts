@@ -30,12 +30,15 @@ export type ContentPart =
       /** The approval of the call, if the result was written because of the decision. Never given by a client. */
       approvalId?: string
     }
-  | { type: 'file'; mediaType: string; url: string; fileName?: string | null }
+  | { type: 'file'; mediaType: string; url: string; fileName?: string | null; caption?: string | null }
   | { type: 'reasoning'; reasoning: string; signature?: string | null }
   | { type: 'data'; data: unknown }
 
 /** Maximum number of characters (code points) of a part's text. The turn's bytes are limited by Limits.turnBytes. */
 const MAX_TEXT = 16 * 1024 * 1024
+
+/** Maximum number of characters (code points) of a caption. */
+export const MAX_CAPTION = 1_000
 
 const call = { callId: name, name }
 
@@ -59,7 +62,9 @@ export const partInput = z
     text: text(MAX_TEXT).nullish(),
     toolCall: z.object({ ...call, arguments: z.preprocess(parsedArguments, json) }).nullish(),
     toolResult: z.object({ ...call, result: json.optional(), callTurnId: id('turn').nullish() }).nullish(),
-    file: z.object({ mediaType: name, url: fileUrl, fileName: name.nullish() }).nullish(),
+    file: z
+      .object({ mediaType: name, url: fileUrl, fileName: name.nullish(), caption: text(MAX_CAPTION).nullish() })
+      .nullish(),
     reasoning: z.object({ reasoning: text(MAX_TEXT), signature: text(65_536).nullish() }).nullish(),
     data: json.optional(),
   })
@@ -116,7 +121,7 @@ export function countedText(part: ContentPart): string {
     case 'toolResult':
       return `${part.name} ${JSON.stringify(part.result)}`
     case 'file':
-      return `${part.mediaType} ${part.url}`
+      return `${part.mediaType} ${part.url} ${part.caption ?? ''}`.trimEnd()
     case 'data':
       return JSON.stringify(part.data)
   }

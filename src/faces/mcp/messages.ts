@@ -9,11 +9,12 @@ type Part = ContextMessage['parts'][number]
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,([A-Za-z0-9+/=]+)$/
 
 /** Returns a file as an image or audio if its URL contains it, or else as a link. */
-function fileOf({ url, mediaType, fileName }: Extract<Part, { __typename: 'FilePart' }>): ContentBlock {
+function fileOf({ url, mediaType, fileName, caption }: Extract<Part, { __typename: 'FilePart' }>): ContentBlock {
   const [, mimeType, data] = DATA_URL.exec(url) ?? []
   if (mimeType?.startsWith('image/')) return { type: 'image', mimeType, data: data! }
   if (mimeType?.startsWith('audio/')) return { type: 'audio', mimeType, data: data! }
-  return { type: 'resource_link', uri: url, name: fileName ?? mediaType, mimeType: mediaType }
+  const description = caption === null ? null : { description: caption }
+  return { type: 'resource_link', uri: url, name: fileName ?? mediaType, mimeType: mediaType, ...description }
 }
 
 /** Returns the content of a part; null for reasoning and for the application's own data, which models do not get. */

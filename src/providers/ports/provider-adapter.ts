@@ -37,6 +37,8 @@ export interface ProviderFilePart {
   /** URL with the scheme http, https or data. */
   url: string
   fileName?: string | null
+  /** What the file shows or contains. */
+  caption?: string | null
 }
 
 /** The sources of a message, for adapters that cite them. This part is not sent to models. */

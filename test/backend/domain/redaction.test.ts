@@ -48,7 +48,14 @@ describe('redactInput', () => {
           parts: [
             { text: SECRET },
             { toolCall: { callId: SECRET, name: 'mail', arguments: { to: SECRET } } },
-            { file: { url: `https://example.org/?to=${SECRET}`, fileName: SECRET, mediaType: 'text/plain' } },
+            {
+              file: {
+                url: `https://example.org/?to=${SECRET}`,
+                fileName: SECRET,
+                caption: SECRET,
+                mediaType: 'text/plain',
+              },
+            },
             { reasoning: { reasoning: SECRET, signature: SECRET } },
           ],
         },
@@ -64,14 +71,21 @@ describe('redactInput', () => {
           parts: [
             { text: '[EMAIL]' },
             { toolCall: { callId: SECRET, name: 'mail', arguments: { to: '[EMAIL]' } } },
-            { file: { url: `https://example.org/?to=${SECRET}`, fileName: '[EMAIL]', mediaType: 'text/plain' } },
+            {
+              file: {
+                url: `https://example.org/?to=${SECRET}`,
+                fileName: '[EMAIL]',
+                caption: '[EMAIL]',
+                mediaType: 'text/plain',
+              },
+            },
             { reasoning: { reasoning: '[EMAIL]' } },
           ],
         },
       ],
     })
     expect(notes).toMatchObject([
-      { actor: 'ada', verb: 'redact', resources: ['conv_1'], details: { verb: 'v', email: 8 } },
+      { actor: 'ada', verb: 'redact', resources: ['conv_1'], details: { verb: 'v', email: 9 } },
     ])
   })
 

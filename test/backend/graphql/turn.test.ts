@@ -81,7 +81,7 @@ describe.each(backends)('turns on $name', (backend) => {
       { toolCall: { ...call, arguments: { q: ['x'] } } },
       { toolResult: { ...call, result: 'nothing' } },
       { toolResult: { ...call, result: null } },
-      { file: { mediaType: 'image/png', url: 'https://a.example/b.png', fileName: 'b.png' } },
+      { file: { mediaType: 'image/png', url: 'https://a.example/b.png', fileName: 'b.png', caption: 'A fence' } },
       { data: [1, { two: null }] },
       { data: false },
     ]
@@ -93,7 +93,7 @@ describe.each(backends)('turns on $name', (backend) => {
         ... on ReasoningPart { reasoning signature }
         ... on ToolCallPart { callId name arguments }
         ... on ToolResultPart { callId name result }
-        ... on FilePart { mediaType url fileName }
+        ... on FilePart { mediaType url fileName caption }
         ... on DataPart { data }
       }
     } } } }`,

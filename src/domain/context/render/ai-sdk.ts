@@ -2,7 +2,8 @@
 // provider. The system prompt and the instructions are in `system` only, because the SDK warns about system messages in
 // `messages`. `ModelMessage` has no name field, so a labelled message begins with the participant's name.
 
-import { blocks, isFetchable, toText, labelled, unwrapText, type Part, type RenderStep } from './step.ts'
+import { isFetchable } from '../../../providers/message-parts.ts'
+import { blocks, toText, labelled, unwrapText, type Part, type RenderStep } from './step.ts'
 
 type Json = null | string | number | boolean | { [key: string]: Json } | Json[]
 type Text = { type: 'text'; text: string }

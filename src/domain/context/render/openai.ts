@@ -1,8 +1,9 @@
 // Renders messages for OpenAI's chat completions. Reasoning is left out. Adjacent user messages stay separate; `name`
 // identifies their actors.
 
+import { isFetchable } from '../../../providers/message-parts.ts'
 import { openAiName } from '../../../text/openai-name.ts'
-import { blocks, callsOf, isFetchable, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'
+import { blocks, callsOf, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }
 type Image = { type: 'image_url'; image_url: { url: string } }

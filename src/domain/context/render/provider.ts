@@ -1,15 +1,24 @@
 // Renders messages for the port of chat providers, with the ids of their sources. Reasoning is left out. An adapter
 // whose format has no name field must put the names into the text.
 
+import { isFetchable } from '../../../providers/message-parts.ts'
 import type { ProviderContentPart, ProviderMessage } from '../../../providers/ports/provider-adapter.ts'
 import type { ContentPart } from '../../turn/content.ts'
 import type { Message } from '../message.ts'
-import { callsOf, isFetchable, textOf, toText, type RenderStep } from './step.ts'
+import { callsOf, textOf, toText, type RenderStep } from './step.ts'
 
 function contentPart(part: ContentPart): ProviderContentPart[] {
   if (part.type === 'file' && isFetchable(part)) {
-    const { mediaType, url, fileName } = part
-    return [{ type: 'file', mediaType, url, ...(fileName == null ? null : { fileName }) }]
+    const { mediaType, url, fileName, caption } = part
+    return [
+      {
+        type: 'file',
+        mediaType,
+        url,
+        ...(fileName == null ? null : { fileName }),
+        ...(caption == null ? null : { caption }),
+      },
+    ]
   }
   const text = toText(part)
   return text === null ? [] : [{ type: 'text', text }]

@@ -3,6 +3,7 @@
 // Providers require that each call is followed by its result. `pairCallsWithResults` moves later results to their call,
 // and adds a placeholder after a call without a result.
 
+import { fileAsText } from '../../../providers/message-parts.ts'
 import type { ContentPart } from '../../turn/content.ts'
 import { contentOf, type Message } from '../message.ts'
 import { callKey } from '../perspective.ts'
@@ -91,9 +92,6 @@ export const noResult = ({ callId, name }: Call): Result => ({
 
 export const resultText = (result: unknown) => (typeof result === 'string' ? result : JSON.stringify(result))
 
-/** Whether a model's provider or a browser can read the file from its URL. */
-export const isFetchable = ({ url }: Part<'file'>) => /^(https?|data):/.test(url)
-
 /** Converts a part that the format does not support into text; returns null for a part to leave out. */
 export function toText(part: ContentPart): string | null {
   switch (part.type) {
@@ -102,7 +100,7 @@ export function toText(part: ContentPart): string | null {
     case 'data':
       return JSON.stringify(part.data)
     case 'file':
-      return `[file: ${part.fileName ? `${part.fileName}, ` : ''}${part.mediaType}, ${part.url}]`
+      return fileAsText(part)
     default:
       return null
   }

@@ -3,10 +3,11 @@
 // Invariant: each message becomes one UI message with a stable id, except that tool results are in the part of their
 // call. The text of a turn contains no name; the name of its actor is in `metadata`.
 
+import { isFetchable } from '../../../providers/message-parts.ts'
 import type { ContentPart } from '../../turn/content.ts'
 import type { ItemKind, Message } from '../message.ts'
 import { signatureOf } from './ai-sdk.ts'
-import { blocks, isFetchable, resultsByCall, stepsOf, toText, type Call, type RenderStep, type Result } from './step.ts'
+import { blocks, resultsByCall, stepsOf, toText, type Call, type RenderStep, type Result } from './step.ts'
 
 type Text = { type: 'text'; text: string }
 type ToolCall = { type: 'dynamic-tool'; toolName: string; toolCallId: string; input: unknown }

@@ -13,13 +13,14 @@ type UnindexedTurn = {
 }
 
 /**
- * At most `limit` turns of any tenant without terms, in order of id, with at most `characters` of their text. Uses
+ * At most `limit` turns of any tenant without terms, in order of id, with at most `characters` of their searched
+ * text. Uses
  * the partial index turn_unindexed, which is empty when every turn is indexed.
  */
 export async function readUnindexedTurns(db: Db, limit: number, characters: number): Promise<UnindexedTurn[]> {
   const rows = await db.of(SYSTEM).$queryRaw<
     UnindexedTurn[]
-  >`SELECT t.id, t.actor, left(t.text, ${characters}::integer) AS text, j.salt
+  >`SELECT t.id, t.actor, left(searched_text(t.text, t.parts), ${characters}::integer) AS text, j.salt
            FROM (SELECT * FROM turn WHERE terms IS NULL AND status = 'COMMITTED' ORDER BY id LIMIT ${limit}::integer) t
            JOIN journal j ON j.conversation_id = t.conversation_id
            ORDER BY t.id`

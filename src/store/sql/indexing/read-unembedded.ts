@@ -49,7 +49,7 @@ export async function readUnembedded(
         FROM unnest($1::text[]) WITH ORDINALITY AS a(conversation_id, ordinal)
         JOIN journal j ON j.conversation_id = a.conversation_id
         LEFT JOIN LATERAL (
-          SELECT e.seq AS at, t.root_seq AS "position", t.seq, left(t.text, $3::integer) AS text
+          SELECT e.seq AS at, t.root_seq AS "position", t.seq, left(searched_text(t.text, t.parts), $3::integer) AS text
           FROM entry e
           JOIN turn t ON t.id = e.turn_id AND t.conversation_id = e.conversation_id AND t.status = 'COMMITTED'
           WHERE e.conversation_id = a.conversation_id AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')

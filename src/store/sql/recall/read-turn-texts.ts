@@ -21,7 +21,7 @@ const read = (conversations: HowMany) => ({
     FROM (${views(VIEWER, among(parameter(3), conversations))}) v
     JOIN unnest($4::text[], $5::integer[], $6::integer[]) AS p(conversation_id, root_seq, seq) ON p.conversation_id = v.id
     CROSS JOIN LATERAL (
-      SELECT t.conversation_id, t.seq, t.actor, left(t.text, $7::integer) AS text FROM turn t
+      SELECT t.conversation_id, t.seq, t.actor, left(searched_text(t.text, t.parts), $7::integer) AS text FROM turn t
       WHERE t.conversation_id = ${raw(conversations === 'one' ? '($3::text[])[1]' : 'p.conversation_id')} AND t.root_seq = p.root_seq AND t.seq = p.seq AND ${visible()}) t
     LEFT JOIN participant a ON a.conversation_id = t.conversation_id AND a.actor = t.actor`.text,
 })

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cue } from '../../../../src/domain/indexing/cues.ts'
-import { indexEntry, MAX_INDEXED_UNITS } from '../../../../src/domain/indexing/index-entry.ts'
+import { indexEntry, MAX_INDEXED_UNITS, searchedText } from '../../../../src/domain/indexing/index-entry.ts'
 import { hashTerm, salted, saltOf } from '../../../../src/text/term-hash.ts'
 import { backends, type Opened } from '../../../support/backend.ts'
 import { sql } from '../../../support/sql.ts'
@@ -23,6 +23,15 @@ describe('the index entry of a turn', () => {
     })
     expect(indexEntry('bob', 'of the').terms).toEqual([hashTerm('bob')])
     expect(indexEntry('the', '')).toEqual({ terms: [], cues: 0 })
+  })
+
+  it('contains the captions of files before the text', () => {
+    const file = { type: 'file', mediaType: 'image/png', url: 'x-b:c', caption: 'Tulips at a fence' }
+    const entry = indexEntry('ada', 'Do you like it?', [{ type: 'text', text: 'Do you like it?' }, file])
+    expect(entry).toEqual({ terms: ['ada', 'tulip', 'fenc', 'like'].map(hashTerm), cues: Cue.ASKS })
+    expect(
+      indexEntry('ada', 'Hi', [{ type: 'data', data: 1, caption: 'Tulips' }, null, { ...file, caption: 7 }]),
+    ).toEqual(indexEntry('ada', 'Hi'))
   })
 
   it("contains the cues, ignoring the actor's own name", () => {
@@ -46,6 +55,42 @@ describe('the index entry of a turn', () => {
   it.each(EXTREMES)('is restored by salting it a second time with %d', (salt) => {
     expect(salted(salted(EXTREMES, salt), salt)).toEqual(EXTREMES)
     expect(salted([], salt)).toEqual([])
+  })
+})
+
+const FILE = { type: 'file', mediaType: 'image/png', url: 'x-b:c' }
+const CONTENTS: [text: string, parts: unknown][] = [
+  ['Hi', null],
+  ['', []],
+  [
+    'Hi',
+    [
+      { ...FILE, caption: 'A fence' },
+      { type: 'text', text: 'Hi' },
+      { ...FILE, caption: 'Ümläut "2"\n\\' },
+    ],
+  ],
+  ['', [{ ...FILE, caption: '' }]],
+  [
+    'Hi',
+    [FILE, { ...FILE, caption: null }, { ...FILE, caption: 7 }, { type: 'data', data: 1, caption: 'x' }, null, 'file'],
+  ],
+  ['Hi', { type: 'file', caption: 'x' }],
+]
+
+describe.each(backends)('the SQL function `searched_text` on $name', ({ open }) => {
+  let opened: Opened
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened.close())
+
+  it.each(CONTENTS)('returns the same as searchedText for %j with the parts %j', async (text, parts) => {
+    const found = await sql(opened.pool).query('SELECT searched_text($1, $2::jsonb) AS text', [
+      text,
+      parts === null ? null : JSON.stringify(parts),
+    ])
+    expect(found.rows[0].text).toBe(searchedText(text, parts))
   })
 })
 

@@ -87,6 +87,19 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
       expect(await stored(id)).toEqual(entry(owner, 'ada', 'Look: '))
     })
 
+    it('with the captions of its files', async () => {
+      const file = { mediaType: 'image/png', url: 'https://a.example/b.png', caption: 'A hedgehog at a fence' }
+      const turn = { role: 'USER' as const, parts: [{ text: 'Look!' }, { file }] }
+      const { turn: appended } = await appendTurn(world.deps, tenant.as('ada'), { conversationId, turn })
+      const expected = entry(owner, 'ada', 'A hedgehog at a fence\nLook!')
+      expect(await stored(appended.id)).toEqual(expected)
+      const edited = await supersedeTurn(world.deps, tenant.as('ada'), { turnId: appended.id, turn })
+      expect(await stored(edited.turn.id)).toEqual(expected)
+      const id = await open('Look!')
+      await commitTurn(world.deps, tenant.as('ada'), { writerToken: WRITER, turnId: id, parts: [{ file }] })
+      expect(await stored(id)).toEqual(expected)
+    })
+
     it('by supersedeTurn, and the older version stays indexed', async () => {
       const older = await tenant.append(conversationId, 'ada', 'The key is here.')
       const { turn: newer } = await supersedeTurn(world.deps, tenant.as('ada'), {

@@ -54,6 +54,10 @@ describe('a part', () => {
       { file: { mediaType: 'image/png', url: 'https://a.example/' } },
       { type: 'file', mediaType: 'image/png', url: 'https://a.example/' },
     ],
+    [
+      { file: { mediaType: 'image/png', url: 'https://a.example/', caption: 'A fence' } },
+      { type: 'file', mediaType: 'image/png', url: 'https://a.example/', caption: 'A fence' },
+    ],
     [{ toolResult: { callId: 'k', name: 'n' } }, { type: 'toolResult', callId: 'k', name: 'n', result: null }],
     [
       { toolCall: { callId: 'k', name: 'n', arguments: ' {"q": ["a"]}' } },
@@ -82,6 +86,7 @@ describe('a part', () => {
     [{ toolCall: { callId: 'k', arguments: {} } }, /toolCall\.name/],
     [{ file: { mediaType: 'a', url: '' } }, /file\.url/],
     [{ file: { mediaType: 'a', url: 'x'.repeat(8193) } }, /file\.url: must be at most 8192 characters/],
+    [{ file: { mediaType: 'a', url: 'x-b:c', caption: 'x'.repeat(1001) } }, /file\.caption: must be at most 1000/],
     [{ file: { mediaType: 'a', url: 'javascript:alert(1)' } }, /file\.url: has the scheme "javascript"/],
     [
       { toolCall: { callId: 'k', name: 'n', arguments: '{"a": "\\u0000"}' } },
@@ -121,13 +126,13 @@ describe('the content of a turn', () => {
   })
 
   it('is counted as a model receives it', async () => {
-    const counted = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png x-u:v', '{"b":2}'].join('\n')
+    const counted = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png x-u:v A fence', '{"b":2}'].join('\n')
     const all = read(
       { text: 'a' },
       { reasoning: { reasoning: 'hm' } },
       call('k'),
       result('k'),
-      { file: { mediaType: 'image/png', url: 'x-u:v' } },
+      { file: { mediaType: 'image/png', url: 'x-u:v', caption: 'A fence' } },
       { data: { b: 2 } },
     )
     expect((await contentOf(all, { ...deps, limits: { turnBytes: 1000 } })).tokens).toBe(counted.length)

@@ -15,11 +15,12 @@ const message = (role: ContextMessage['role'], name: string | null, ...parts: Pa
   sourceIds: [],
 })
 const text = (value: string): Part => ({ __typename: 'TextPart', text: value })
-const file = (url: string, mediaType: string, fileName: string | null = null): Part => ({
+const file = (url: string, mediaType: string, fileName: string | null = null, caption: string | null = null): Part => ({
   __typename: 'FilePart',
   url,
   mediaType,
   fileName,
+  caption,
 })
 
 describe('messagesOf', () => {
@@ -50,7 +51,7 @@ describe('messagesOf', () => {
     ],
     [
       'a file at another address',
-      message('USER', 'ada', file('https://example.org/a.pdf', 'application/pdf', 'a.pdf')),
+      message('USER', 'ada', file('https://example.org/a.pdf', 'application/pdf', 'a.pdf', 'The lease')),
       [
         {
           role: 'user',
@@ -59,6 +60,7 @@ describe('messagesOf', () => {
             uri: 'https://example.org/a.pdf',
             name: 'a.pdf',
             mimeType: 'application/pdf',
+            description: 'The lease',
           },
         },
       ],

@@ -99,7 +99,7 @@ describe('createAiSdkProvider', () => {
         content: [
           { type: 'file', mediaType: 'image/png', url: 'https://images.example/a.png' },
           { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,AAAA', fileName: 'a.png' },
-          { type: 'file', mediaType: 'image/png', url: 'https://other.example/a.png' },
+          { type: 'file', mediaType: 'image/png', url: 'https://other.example/a.png', caption: 'A fence' },
         ],
       },
       { role: 'assistant', content: [{ type: 'tool-call', id: 'c1', name: 'search', arguments: { q: 1 } }] },
@@ -128,7 +128,7 @@ describe('createAiSdkProvider', () => {
             { type: 'text', text: 'Ada:' },
             { type: 'file', data: new URL('https://images.example/a.png'), mediaType: 'image/png' },
             { type: 'file', data: 'AAAA', mediaType: 'image/png', filename: 'a.png' },
-            { type: 'text', text: '[file: image/png, https://other.example/a.png]' },
+            { type: 'text', text: '[file: image/png, https://other.example/a.png: A fence]' },
           ],
         },
         { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'search', input: { q: 1 } }] },
