@@ -350,9 +350,11 @@ function* endingFaults({ recent, answered }: ContextMaterial, { messages }: Asse
   const at = turns.findIndex(({ kind, sourceIds }) => kind !== 'RECALLED' && sourceIds.includes(answered.id))
   if (quotations.length === 0) {
     const isExchange = (type: string) => type === 'toolCall' || type === 'toolResult'
+    // Of what fills the rest of the space, too.
+    const isQuoted = (kind: ItemKind) => kind === 'RECALLED' || kind === 'FACT' || kind === 'PROFILE'
     const isEnd = turns
       .slice(at + 1)
-      .every(({ kind, parts }) => kind === 'RECALLED' || kind === 'FACT' || parts.some(({ type }) => isExchange(type)))
+      .every(({ kind, parts }) => isQuoted(kind) || parts.some(({ type }) => isExchange(type)))
     if (at < 0 || !isEnd) yield `the context does not end with the turn to answer, ${answered.id}`
     return
   }
