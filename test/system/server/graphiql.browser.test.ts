@@ -188,6 +188,9 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
     await press('Watch')
     await live().getByText('live', { exact: true }).waitFor()
     expect(await live().locator('article').count()).toBe(1)
+    const { y, height } = (await live().boundingBox())!
+    await live().getByText('Meanwhile.').waitFor()
+    expect(await live().boundingBox()).toMatchObject({ y, height })
     await live().getByRole('button', { name: 'Stop' }).click()
     await live().getByRole('button', { name: 'Remove' }).click()
     expect(await live().isVisible()).toBe(false)
