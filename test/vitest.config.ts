@@ -58,7 +58,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve('graphql') }] },
   test: {
     globalSetup: 'test/support/temporary-directory.ts',
-    setupFiles: 'test/support/patient-wait.ts',
+    setupFiles: ['test/support/patient-wait.ts', 'test/support/own-redis.ts'],
     expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
     sequence: { sequencer: SystemFirst },

@@ -1,6 +1,7 @@
 // A test world: the real dependencies of the domain on a backend's database. Each test file has one world per backend,
 // and each test uses its own tenant, so tests are independent.
 
+import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
@@ -54,6 +55,8 @@ export function useWorld(
   let world: OpenDeps
   let opened: Opened | null = null
   let dataDir: string | null = null
+  // Presence is stored in Redis under the names of its tenants, also after the test file has ended.
+  const prefix = randomBytes(4).toString('hex')
   let tenants = 0
 
   beforeAll(async () => {
@@ -95,7 +98,7 @@ export function useWorld(
       return opened?.url
     },
     tenant() {
-      const name = `tenant-${++tenants}`
+      const name = `tenant-${prefix}-${++tenants}`
       const as = (actor: string) => ({ tenant: name, actor })
       return {
         name,
