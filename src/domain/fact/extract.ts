@@ -1,10 +1,9 @@
 // Extracts facts from turns, each turn exactly once: the transaction that writes the facts also advances the progress
-// of the extraction. A turn is unread until then. Turns with different viewers are never in one request to a model, so
-// that no fact shows the content of a private turn to other viewers. Drops facts that agents and tools merely repeat.
+// of the extraction. A turn is unread until then. Drops facts that agents and tools merely repeat.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
-import { type ExtractedFact } from '../../providers/ports/fact-extractor.ts'
+import type { ExtractedFact } from '../../providers/ports/fact-extractor.ts'
 import type { Tx } from '../../store/db.ts'
 import {
   advanceExtraction,
@@ -19,14 +18,14 @@ import { readFactsAbout, readNames } from '../../store/sql/fact/read-active-fact
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
-import { askProvider } from '../ask-provider.ts'
 import { authorize, requireConversation, requirePermits, requireWriter, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { kindOfRole, lessTrusted } from '../participant-kind.ts'
 import { getTurns } from '../turn/turn.ts'
-import type { Viewer, VisibilityFields } from '../view.ts'
+import type { Viewer } from '../view.ts'
 import { contentHash, statementShape, type Statement } from './content-hash.ts'
 import { extractionOf, type FactExtraction } from './fact-extraction.ts'
+import { factsOfTurns } from './facts-of-turns.ts'
 import { statementRedactor, type StatementRedactor } from './redact-statement.ts'
 import { isSame, toComparedFact, withSubjectOf } from './same.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
@@ -43,52 +42,6 @@ const COMPARED_FACTS = 1000
 
 /** A fact that an extractor returned. An invalid confidence is replaced by 0.5. */
 const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
-
-/**
- * Splits turns into sets with the same viewers: the turns of a set have the same audience, and no participant's history
- * window starts or ends between them. The sets are in the order of their first turns.
- */
-function visibilitySets<T extends VisibilityFields>(
-  turns: readonly T[],
-  participants: readonly { windows: readonly number[] }[],
-): T[][] {
-  const boundaries = [...new Set(participants.flatMap(({ windows }) => windows))].sort((a, b) => a - b)
-  const segment = (seq: number) => boundaries.filter((boundary) => boundary <= seq).length
-  const sets = new Map<string, T[]>()
-  for (const turn of turns) {
-    const key = [visibilityOf(turn.audience, null), segment(turn.position), segment(turn.seq)].join(' ')
-    sets.set(key, [...(sets.get(key) ?? []), turn])
-  }
-  return [...sets.values()]
-}
-
-/**
- * Returns the facts that the extractor finds in the turns. All turns must have the same viewers, because the extractor
- * chooses the source turn of each fact, and only viewers of the source turn see the fact. Drops facts whose source turn
- * is not one of the given turns.
- * @throws ProviderFailed
- */
-async function extract(
-  { factServices: { extractor }, log }: FactDeps,
-  unread: readonly UnreadTurn[],
-  participants: readonly Person[],
-  signal?: AbortSignal,
-): Promise<ExtractedFact[]> {
-  const turns = unread.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
-    id,
-    actor,
-    displayName: displayName ?? actor,
-    kind: lessTrusted(kind, kindOfRole(role))!,
-    text,
-    at: createdAt,
-  }))
-  const names = participants.map(({ actor, displayName }) => displayName ?? actor)
-  const { facts } = await askProvider(log, 'extract facts', extractor.name, () =>
-    extractor.extract(turns, { people: names, signal }),
-  )
-  const ids = new Set(unread.map((turn) => turn.id))
-  return facts.filter(({ turnId }) => ids.has(turnId))
-}
 
 /** A candidate with the actor of its source turn. */
 type AuthoredCandidate = FactCandidate & { author: string }
@@ -199,9 +152,8 @@ async function extractRange(
   // System turns are instructions and contain no facts about users.
   const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   const byId = new Map(readable.map((turn) => [turn.id, turn]))
-  const facts: ExtractedFact[] = []
-  for (const set of visibilitySets(readable, participants))
-    facts.push(...(await extract(deps, set, participants, signal)))
+  const members = head?.visibility === 'MEMBERS' ? conversationId : null
+  const facts = await factsOfTurns(deps, { tenant, conversationId, turns: readable, participants, members }, signal)
   const redacted = await statementRedactor(deps, tenant)
   const candidates = await withoutRepetitions(
     deps,
@@ -212,7 +164,7 @@ async function extractRange(
       const turn = byId.get(fact.turnId)
       return (turn && toCandidate(redacted, conversationId, turn, participants, fact)) ?? []
     }),
-    head?.visibility === 'MEMBERS' ? conversationId : null,
+    members,
   )
   const prepared = await prepareFacts(deps, tenant, candidates)
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {

@@ -4,13 +4,15 @@
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 import type { LatinLanguage } from '../../text/language.ts'
 import { relativeDates, type DayRange } from '../../text/relative-dates.ts'
+import { isShortFor } from '../../text/short-names.ts'
 import { stem } from '../../text/stems.ts'
+import { STOP_WORDS } from '../../text/stop-words.ts'
 import { readText } from '../../text/words.ts'
 import { OTHER_QUESTION_WORDS, QUESTION_WORDS } from './question-words.ts'
 
 /** The hints found in a query. */
 export type Question = {
-  /** The names passed to readQuestion that the query contains, in lower case. */
+  /** The names passed to readQuestion that the query contains, or a short form of which it contains, in lower case. */
   names: ReadonlySet<string>
   /** Whether the query asks for a time or a duration, for example by "when", "how long" or "which year". */
   asksTime: boolean
@@ -65,7 +67,7 @@ export function readQuestion(query: string, names: Iterable<string>, now: Date):
   const patterns = QUESTION_WORDS[language ?? 'en']
   const asks = (kind: 'time' | 'amount' | 'name') =>
     patterns[kind].test(query) || OTHER_QUESTION_WORDS[kind].test(query)
-  const isNamed = nameFinder(query, plain)
+  const isNamed = nameFinder(query, plain, STOP_WORDS[language ?? 'en'])
   return {
     names: new Set([...names].filter(isNamed)),
     asksTime: asks('time'),
@@ -78,13 +80,21 @@ export function readQuestion(query: string, names: Iterable<string>, now: Date):
 const UNSPACED_NAME = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{2,}$/u
 const HANGUL_NAME = /^\p{Script=Hangul}{2,}$/u
 const CYRILLIC_NAME = /^\p{Script=Cyrillic}{3,}$/u
+const LATIN_NAME = /^\p{Script=Latin}{4,}$/u
+/** A capitalised word, which may be a short name. */
+const CAPITALISED = /(?<![\p{L}\p{N}])\p{Lu}\p{Ll}{2,}(?!\p{L})/gu
 
 /**
  * Returns a function that decides whether the query contains a name. Ignores accents. A Korean name may be followed by
- * a particle, a Russian one may be inflected, and names in scripts without spaces may be anywhere.
- * @param plain the query's words
+ * a particle, a Russian one may be inflected, and names in scripts without spaces may be anywhere. A capitalised word may be
+ * the short form of a name, unless it is a function word.
+ * @param plain the query's words @param functionWords those of its language
  */
-function nameFinder(query: string, plain: readonly string[]): (name: string) => boolean {
+function nameFinder(
+  query: string,
+  plain: readonly string[],
+  functionWords: ReadonlySet<string>,
+): (name: string) => boolean {
   const normalized = (text: string) =>
     text
       .toLowerCase()
@@ -93,12 +103,14 @@ function nameFinder(query: string, plain: readonly string[]): (name: string) => 
       .normalize('NFC')
       .replace(/[^\p{L}\p{N}]+/gu, ' ')
   const lower = ` ${normalized(query)} `
+  const capitalised = (query.match(CAPITALISED) ?? []).filter((word) => !functionWords.has(word.toLowerCase()))
   let stems: Set<string> | null = null
   return (name) => {
     const searched = normalized(name).trim()
     if (lower.includes(` ${searched} `)) return true
     if (UNSPACED_NAME.test(searched)) return lower.includes(searched)
     if (HANGUL_NAME.test(searched)) return lower.includes(` ${searched}`)
+    if (LATIN_NAME.test(name)) return capitalised.some((word) => isShortFor(word, name))
     if (!CYRILLIC_NAME.test(name)) return false
     stems ??= new Set(plain.map((word) => stem(word, 'ru')))
     return stems.has(stem(name, 'ru'))

@@ -71,6 +71,22 @@ export async function readFactsAbout(
 }
 
 /**
+ * Names of users from active facts with the predicate that have a source in the conversation and that all its viewers may
+ * see; at most 1,000. `members` is the conversation if it is MEMBERS, otherwise null. Uses the index
+ * fact_source_conversation.
+ */
+export const readOtherNames = (
+  db: Db,
+  tenant: string,
+  { conversationId, predicate, members }: { conversationId: string; predicate: string; members: string | null },
+): Promise<{ actor: string; name: string }[]> =>
+  db.of(tenant).$queryRaw`
+      SELECT DISTINCT f.user_id AS actor, f.object AS name FROM fact f
+      WHERE f.tenant = ${tenant}::text AND ${hasSourceIn(sql`${conversationId}::text`)} AND f.user_id IS NOT NULL
+        AND f.predicate = ${predicate}::text AND f.superseded_at IS NULL AND f.visibility IN ('', ${members}::text)
+      ORDER BY 1, 2 LIMIT 1000`
+
+/**
  * Display names of users in the tenant's OPEN conversations and in the MEMBERS conversations `members` (one, several, or
  * null for none), by actor, at most 100 each. Uses the index participant_actor.
  */

@@ -88,6 +88,18 @@ describe('the time periods in a query', () => {
 
 describe('the names in a query', () => {
   const names = ['ann', 'bob', 'mary jane', 'zoë']
+  it.each([
+    ['What does Mel like?', ['melanie']],
+    ['Mel likes what?', ['melanie']],
+    ["Where is Bob's dog?", ['robert']],
+    ['Can Robert come?', ['robert']],
+    ['Will it rain? Can you tell?', []],
+    ['what does mel like?', []],
+  ])('are also those for which %j uses a short form', (query, expected) => {
+    const known = ['melanie', 'melanie ortiz', 'robert', 'william', 'candice']
+    expect([...readQuestion(query, known, NOW).names]).toEqual(expected)
+  })
+
   it.each<[query: string, expected: string[]]>([
     ["What is Ann's plan for Mary Jane?", ['ann', 'mary jane']],
     ['ANN, bob!', ['ann', 'bob']],
