@@ -17,7 +17,7 @@ export function answersOfBm25(conversation: Conversation): AnsweredQuestion[] {
   const texts = turns.map((turn) => terms(`${turn.speaker} ${contentOf(turn)}`).map(hashTerm))
   const sessions = sessionsOf(conversation)
   return questions.map(({ question, category, evidence }) => {
-    const query = toTerms(question)
+    const query = toTerms(question, new Date())
     const counted = texts.map((text) => countsOf(query, text))
     const matching = texts.filter((_, i) => counted[i]!.size > 0)
     const idf = inverseDocumentFrequencies({

@@ -22,7 +22,7 @@ const ADDRESSES = [
 const mayStandFor = (short: string, name: string) => isShortFor(short, name) || isPartOf(short, name)
 
 /** Returns the names with which the text addresses somebody, in order, without repetitions. */
-export function addressed(text: string): string[] {
+function addressed(text: string): string[] {
   const found = ADDRESSES.flatMap((pattern) => [...text.matchAll(pattern)].map(([, name]) => name!))
   // The first pattern ignores case.
   return [...new Set(found.filter((name) => /^\p{Lu}/u.test(name)))]

@@ -5,6 +5,7 @@
 import { hashTerm } from '../../text/term-hash.ts'
 import { readText, termsOf } from '../../text/words.ts'
 import { cuesOf } from './cues.ts'
+import { dateTerms } from './date-terms.ts'
 
 /** Maximum number of UTF-16 units of a text that are indexed: about 10,000 words. Indexing them takes about 5 ms. */
 export const MAX_INDEXED_UNITS = 65_536
@@ -25,12 +26,19 @@ export function searchedText(text: string, parts: unknown): string {
 
 /**
  * Computes the index entry. `terms` contains the hashes of the stems of the actor and the searched text, in order and with
- * repetitions; its length is the turn's length for ranking. Indexes only the first MAX_INDEXED_UNITS of the text.
+ * repetitions, and of the days that it names; its length is the turn's length for ranking. Indexes only the first
+ * MAX_INDEXED_UNITS of the text.
+ * @param at creation time of the turn, to which "yesterday" refers; now by default
  */
-export function indexEntry(actor: string, text: string, parts: unknown = null): IndexEntry {
+export function indexEntry(
+  actor: string,
+  text: string,
+  { parts = null, at = new Date() }: { parts?: unknown; at?: Date } = {},
+): IndexEntry {
   const searched = searchedText(text, parts).slice(0, MAX_INDEXED_UNITS)
   const name = readText(actor)
   const read = readText(searched)
-  const terms = [...termsOf(name, read.language), ...termsOf(read, read.language)].map(hashTerm)
+  const dates = dateTerms(searched, read.language, at)
+  const terms = [...termsOf(name, read.language), ...termsOf(read, read.language), ...dates].map(hashTerm)
   return { terms, cues: cuesOf(searched, new Set(name.plain), read) }
 }

@@ -11,8 +11,8 @@ import { indexEntry, MAX_INDEXED_UNITS } from './index-entry.ts'
 export const indexTurns = ({ db }: Pick<Platform, 'db'>): Promise<number> =>
   backfill({
     read: (limit) => readUnindexedTurns(db, limit, MAX_INDEXED_UNITS),
-    entryOf({ id, actor, text, salt }) {
-      const { terms, cues } = indexEntry(actor, text)
+    entryOf({ id, actor, text, createdAt, salt }) {
+      const { terms, cues } = indexEntry(actor, text, { at: createdAt })
       return { id, terms: salted(terms, salt), cues }
     },
     write: (turns) => writeTerms(db, turns),

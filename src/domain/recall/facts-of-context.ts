@@ -20,7 +20,7 @@ export async function recallFactsOfContext(
   query: string,
   limit: number,
 ): Promise<Fact[]> {
-  const [terms, vector] = [toTerms(query), await embedQuery(deps, query)]
+  const [terms, vector] = [toTerms(query, new deps.clock.Date()), await embedQuery(deps, query)]
   if (terms.size === 0 && vector === null) return []
   const request = { terms, vector, limit, filter: {}, queryTurn: null }
   const scope = { scope: 'CONVERSATION' as const, conversationId, users }

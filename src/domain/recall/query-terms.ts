@@ -1,7 +1,8 @@
 // Extracts the terms of a query, and selects the terms by which a large scope is searched.
 
 import { hashTerm } from '../../text/term-hash.ts'
-import { queryTerms } from '../../text/words.ts'
+import { queryTerms, readText } from '../../text/words.ts'
+import { dateQueryTerms } from '../indexing/date-terms.ts'
 
 /** Maximum number of distinct terms of a query. Further terms are ignored. */
 const MAX_TERMS = 32
@@ -18,9 +19,14 @@ export type QueryTerms = Iterable<readonly [hash: number, index: number]> & {
   get(hash: number): number | undefined
 }
 
-/** Returns the query's first MAX_TERMS distinct terms. A hash that two terms share belongs to the first. */
-export function toTerms(query: string): QueryTerms {
-  const terms = queryTerms(query).slice(0, MAX_TERMS)
+/**
+ * Returns the first MAX_TERMS distinct terms of the query: of the days that it names, then its words. A hash that two
+ * terms share belongs to the first.
+ * @param now the time to which "yesterday" refers
+ */
+export function toTerms(query: string, now: Date): QueryTerms {
+  const dates = dateQueryTerms(query, readText(query).language, now)
+  const terms = [...dates, ...queryTerms(query)].slice(0, MAX_TERMS)
   const indexes = new Map<number, number>()
   for (const [index, alternatives] of terms.entries()) {
     for (const hash of alternatives.map(hashTerm)) if (!indexes.has(hash)) indexes.set(hash, index)

@@ -1,8 +1,7 @@
 // Detects hints in a query: names, periods, and whether it asks for a time, an amount or a name. Each hint is a weak
 // signal for ranking. question-words.ts and text/calendar.ts list the words of each language.
 
-import { MONTHS, SEASONS } from '../../text/calendar.ts'
-import type { LatinLanguage } from '../../text/language.ts'
+import { periods, type Period } from '../../text/dates.ts'
 import { relativeDates, type DayRange } from '../../text/relative-dates.ts'
 import { isShortFor } from '../../text/short-names.ts'
 import { stem } from '../../text/stems.ts'
@@ -24,38 +23,9 @@ export type Question = {
   periods: (Period | DayRange)[]
 }
 
-/**
- * A period in UTC. If `day` is null, the period is `months` whole months from the start of `month`. Otherwise it is the
- * day `day` of `month`. `month` is 0 to 11; null means January. A null `year` means any year.
- */
-export type Period = { year: number | null; month: number | null; months: number; day: number | null }
-
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Milliseconds after the end of a period in which a turn may still report on it, for example by "last week". */
 const REPORTED_WITHIN_MS = 7 * DAY_MS
-
-const YEAR = '(?:19|20)\\d\\d'
-/** Begin and end a word of any script, for which \\b does not work. */
-const [BEGIN, END] = ['(?<![\\p{L}\\p{N}])', '(?![\\p{L}\\p{N}])']
-const LINK = `(?:of|de|di|del|van|d['’])`
-const DATE = new RegExp(
-  `(?:${BEGIN}(\\d{1,2})(?:st|nd|rd|th|er|[.º°])?\\s*(?:${LINK}\\s*)?)?${BEGIN}(${[...MONTHS.keys()].join('|')})${END}`
-    + `(?:\\s+(\\d{1,2})(?:st|nd|rd|th)?${END})?(?:,?\\s*(?:${LINK}\\s*)?(${YEAR})${END})?`,
-  'giu',
-)
-const ISO_DATE = new RegExp(`${BEGIN}(${YEAR})-(\\d\\d)(?:-(\\d\\d))?${END}`, 'gu')
-/** Day, month and year with dots, as in German and Russian. With slashes, their order differs between countries. */
-const DOTTED_DATE = new RegExp(`${BEGIN}(\\d{1,2})\\.\\s?(\\d{1,2})\\.\\s?(${YEAR})${END}`, 'gu')
-/** A date in Chinese, Japanese or Korean: "2023年5月3日", "5月", "5월 3일". */
-const EAST_ASIAN_DATE = new RegExp(
-  `(?:(${YEAR})[年년]\\s?)?(?<!\\d)(\\d{1,2})[月월](?:\\s?(\\d{1,2})[日号號일])?`,
-  'gu',
-)
-const SEASON = new RegExp(`${BEGIN}(${[...SEASONS.keys()].join('|')})${END}(?:\\s+${LINK})?\\s+(${YEAR})${END}`, 'giu')
-const BARE_YEAR = new RegExp(`${BEGIN}(${YEAR})(?:${END}|(?=[年년]))`, 'gu')
-/** Names of months that are also other words. Without a day or a year, they count only after a preposition. */
-const AMBIGUOUS = new Set(['mars', 'mayo', 'mei', 'mai', 'март', 'мая'])
-const BEFORE_MONTH = /(?:^|[^\p{L}])(?:en|im|in|em|de|fin|début|seit|sinds|в)\s+$/iu
 
 /**
  * Detects the hints in a query.
@@ -115,45 +85,6 @@ function nameFinder(
     stems ??= new Set(plain.map((word) => stem(word, 'ru')))
     return stems.has(stem(name, 'ru'))
   }
-}
-
-/**
- * Returns the dates, months, seasons and years that a text contains. Ignores "may" in lower case without a day or a
- * year, and seasons without a year.
- */
-export function periods(text: string, language: LatinLanguage | null = readText(text).language): Period[] {
-  const found: Period[] = []
-  const add = (year: string | undefined, month: number, day: string | undefined) => {
-    if (month >= 0 && month < 12) found.push({ year: year ? +year : null, month, months: 1, day: day ? +day : null })
-    return ' '
-  }
-  const rest = text
-    .normalize('NFC')
-    .replace(ISO_DATE, (_, year: string, month: string, day?: string) => add(year, +month - 1, day))
-    .replace(DOTTED_DATE, (_, day: string, month: string, year: string) => add(year, +month - 1, day))
-    .replace(EAST_ASIAN_DATE, (_, year: string | undefined, month: string, day?: string) => add(year, +month - 1, day))
-    .replace(DATE, (whole: string, ...groups: (string | number | undefined)[]) => {
-      const [before, month, after, year, at, all] = groups as [string?, string?, string?, string?, number?, string?]
-      const day = before ?? after
-      const name = month!.toLowerCase()
-      const known = MONTHS.get(name)!
-      if (!day && !year) {
-        if (month === 'may') return whole
-        // Ignore names such as "Rio de Janeiro" in other languages.
-        if (!known.languages.some((each) => each === 'ru' || each === (language ?? 'en'))) return whole
-        if (AMBIGUOUS.has(name) && !BEFORE_MONTH.test(all!.slice(0, at))) return whole
-      }
-      return add(year, known.month, day)
-    })
-    .replace(SEASON, (_, season: string, year: string) => {
-      found.push({ year: +year, month: SEASONS.get(season.toLowerCase())!, months: 3, day: null })
-      return ' '
-    })
-  // Use years without a month only if the text contains no other period.
-  if (found.length === 0) {
-    for (const [, year] of rest.matchAll(BARE_YEAR)) found.push({ year: +year!, month: null, months: 12, day: null })
-  }
-  return found
 }
 
 /**

@@ -78,7 +78,7 @@ export async function searchMemories(
     kinds.has('FACT') && (scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts))
   const { actors, roles, createdAfter: since, createdBefore: until, metadata } = given
   const request: SearchRequest = {
-    terms: toTerms(query),
+    terms: toTerms(query, new deps.clock.Date()),
     vector,
     limit,
     filter: { actors, roles, since, until, metadata, writtenBy },

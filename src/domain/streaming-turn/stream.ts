@@ -201,7 +201,8 @@ async function closeStream(
     const write = async (): Promise<CloseRow> => {
       // For a turn that is not open, closeTurn returns the reason and ignores the ending.
       const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
-      const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text, ending.parts) : null
+      const index =
+        open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text, { parts: ending.parts }) : null
       const closed = { ...ending, ...index, tenant, id: turnId, end: open?.text.length ?? 0, ...by }
       return closeTurn(deps.pool, closed)
     }

@@ -71,7 +71,7 @@ async function prepareTurn(
   const isRedacted = turn.text !== original.text
   const tokenCount = turn.tokenCount === undefined || isRedacted ? await countTokens(deps, turn) : turn.tokenCount
   if (turn.status !== 'COMMITTED') return { ...turn, tokenCount }
-  const entry = indexEntry(turn.actor, turn.text, turn.parts)
+  const entry = indexEntry(turn.actor, turn.text, { parts: turn.parts, at: new Date(turn.createdAt as string) })
   return { ...turn, tokenCount, terms: salted(entry.terms, salt), cues: entry.cues }
 }
 

@@ -144,7 +144,7 @@ async function writeVersion(
   const newer = newId('turn')
   const own = { turnId: newer, callPosition: older.position }
   const { parts, answered } = linkResults(content.parts, content.results, calls, own)
-  const { terms, cues } = indexEntry(actor, content.text, content.parts)
+  const { terms, cues } = indexEntry(actor, content.text, { parts: content.parts })
   const pinned = turn.pinned === undefined ? older.pinned : (turn.pinned ?? false)
   const seq = await writeEntry(tx, conversationId, 'SUPERSEDED', { turnId: newer })
   await tx.turn.create({

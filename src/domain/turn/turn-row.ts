@@ -38,7 +38,9 @@ export function toRow(
     ...content,
     // append_turns looks for calls only if there are results.
     results: content.results.length > 0 ? content.results : undefined,
-    ...(status === 'COMMITTED' ? indexEntry(actor, content.text, content.parts) : null),
+    ...(status === 'COMMITTED'
+      ? indexEntry(actor, content.text, { parts: content.parts, at: input.createdAt ?? undefined })
+      : null),
     audience: input.audience ? [...new Set([actor, ...input.audience])] : null,
     promptTokens: input.tokenUsage?.prompt,
     completionTokens: input.tokenUsage?.completion,

@@ -8,6 +8,7 @@ type UnindexedTurn = {
   id: string
   actor: string
   text: string
+  createdAt: Date
   /** Salt of the conversation's terms. */
   salt: number
 }
@@ -20,7 +21,8 @@ type UnindexedTurn = {
 export async function readUnindexedTurns(db: Db, limit: number, characters: number): Promise<UnindexedTurn[]> {
   const rows = await db.of(SYSTEM).$queryRaw<
     UnindexedTurn[]
-  >`SELECT t.id, t.actor, left(searched_text(t.text, t.parts), ${characters}::integer) AS text, j.salt
+  >`SELECT t.id, t.actor, left(searched_text(t.text, t.parts), ${characters}::integer) AS text,
+                  t.created_at AS "createdAt", j.salt
            FROM (SELECT * FROM turn WHERE terms IS NULL AND status = 'COMMITTED' ORDER BY id LIMIT ${limit}::integer) t
            JOIN journal j ON j.conversation_id = t.conversation_id
            ORDER BY t.id`

@@ -27,10 +27,10 @@ describe('the index entry of a turn', () => {
 
   it('contains the captions of files before the text', () => {
     const file = { type: 'file', mediaType: 'image/png', url: 'x-b:c', caption: 'Tulips at a fence' }
-    const entry = indexEntry('ada', 'Do you like it?', [{ type: 'text', text: 'Do you like it?' }, file])
+    const entry = indexEntry('ada', 'Do you like it?', { parts: [{ type: 'text', text: 'Do you like it?' }, file] })
     expect(entry).toEqual({ terms: ['ada', 'tulip', 'fenc', 'like'].map(hashTerm), cues: Cue.ASKS })
     expect(
-      indexEntry('ada', 'Hi', [{ type: 'data', data: 1, caption: 'Tulips' }, null, { ...file, caption: 7 }]),
+      indexEntry('ada', 'Hi', { parts: [{ type: 'data', data: 1, caption: 'Tulips' }, null, { ...file, caption: 7 }] }),
     ).toEqual(indexEntry('ada', 'Hi'))
   })
 

@@ -23,7 +23,13 @@ const QUERIES = ['Where is the ferry to Lisbon?', 'Which ship sails across the s
 async function search(deps: Deps, viewer: domain.Viewer, query: string): Promise<unknown[]> {
   const { conversations } = await readWideScope(deps.pool, viewer, 'TENANT', null, deps.embedding.serving().name)
   const vector = await embedQuery(deps, query)
-  const request = { terms: toTerms(query), vector, filter: { roles: ['USER' as const] }, limit: 4, queryTurn: null }
+  const request = {
+    terms: toTerms(query, new Date()),
+    vector,
+    filter: { roles: ['USER' as const] },
+    limit: 4,
+    queryTurn: null,
+  }
   const gathered = await gather(deps, viewer, conversations, request, LARGE)
   return [...rankTurns(query, gathered, new deps.clock.Date()).hits].map(({ candidate, score }) => [
     candidate.turn.conversationId,

@@ -53,7 +53,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     const embedder = world.deps.embedding.serving()
     const [vector] = await embedder.embed([query])
     return {
-      terms: toTerms(query),
+      terms: toTerms(query, new Date()),
       vector: { embedder: embedder.name, query: vector! },
       filter,
       limit: 64,

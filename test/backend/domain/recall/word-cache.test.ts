@@ -33,7 +33,7 @@ describe.each(backends)('the word cache, on $name', (backend) => {
   async function found(deps: Deps, tenant: Tenant, actor: string, query: string, filter: SearchRequest['filter']) {
     const viewer = tenant.as(actor)
     const { conversations } = await readWideScope(deps.pool, viewer, 'TENANT', null, deps.embedding.serving().name)
-    const request = { terms: toTerms(query), vector: null, filter, limit: 64, queryTurn: null }
+    const request = { terms: toTerms(query, new Date()), vector: null, filter, limit: 64, queryTurn: null }
     const { sequences, candidates, statistics, participants } = await gather(deps, viewer, conversations, request, {
       whole: 0,
       prepared: 0,

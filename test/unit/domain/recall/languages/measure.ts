@@ -57,7 +57,7 @@ export async function measure({ turns, questions }: LanguageSet, embedder: Embed
     toNamed({ conversationId: 'c', actor, displayName: null }),
   )
   return questions.map(([question, answer], i) => {
-    const terms = toTerms(question)
+    const terms = toTerms(question, NOW)
     const cosines = vectors.map((vector) => (isZero(vector) || isZero(asked[i]!) ? NaN : dot(vector, asked[i]!)))
     const sequence = sequenceOf(turns, terms, cosines)
     const statistics = statisticsOf(terms.size, [sequence])
