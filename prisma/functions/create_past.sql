@@ -157,6 +157,10 @@ BEGIN
     EXECUTE format('CREATE VIEW past.%I WITH (security_invoker = true) AS SELECT %s FROM %s%s', relation, list,
                    replace(view->>'from', '%FORMER%', coalesce(former, '')), definition);
   END LOOP;
+  -- Also the facts that were superseded by the fact at another time: `fact` says by which a fact was superseded then.
+  CREATE VIEW past.superseded_fact WITH (security_invoker = true) AS
+    SELECT id, superseded_by FROM public.fact WHERE superseded_by IS NOT NULL
+    UNION ALL SELECT fact_id, superseded_by FROM public.former_state WHERE superseded_by IS NOT NULL;
   GRANT USAGE ON SCHEMA past TO colloquy_app, colloquy_system;
   GRANT SELECT ON ALL TABLES IN SCHEMA past TO colloquy_app, colloquy_system;
 

@@ -13,10 +13,11 @@ DECLARE
 BEGIN
   SELECT string_agg(was->>k, ' ' ORDER BY o) INTO of_row
   FROM unnest(string_to_array(TG_ARGV[1], ' ')) WITH ORDINALITY AS u(k, o);
-  INSERT INTO former_state (tenant, relation, key, conversation_id, fact_id, user_id, until, state)
+  INSERT INTO former_state (tenant, relation, key, conversation_id, fact_id, superseded_by, user_id, until, state)
   SELECT was->>'tenant', of_table, of_row,
          CASE of_table WHEN 'conversation' THEN was->>'id' WHEN 'fact' THEN NULL ELSE was->>'conversation_id' END,
          CASE of_table WHEN 'fact' THEN was->>'id' ELSE was->>'fact_id' END,
+         CASE of_table WHEN 'fact' THEN was->>'superseded_by' END,
          CASE of_table WHEN 'user_profile' THEN was->>'user_id' END,
          CASE of_table WHEN 'user_profile' THEN (to_jsonb(NEW)->>'updated_at')::timestamptz ELSE now() END,
          jsonb_object_agg(c, was->c)

@@ -9,6 +9,7 @@ CREATE TABLE former_state (
   tenant          text NOT NULL,
   conversation_id text REFERENCES conversation (id) ON DELETE CASCADE,
   fact_id         text REFERENCES fact (id) ON DELETE CASCADE,
+  superseded_by   text,
   user_id         text,
   until           timestamptz(3) NOT NULL,
   state           jsonb NOT NULL,
@@ -16,12 +17,35 @@ CREATE TABLE former_state (
 );
 CREATE INDEX former_state_conversation ON former_state (conversation_id) WHERE conversation_id IS NOT NULL;
 CREATE INDEX former_state_fact ON former_state (fact_id) WHERE fact_id IS NOT NULL;
+CREATE INDEX former_state_superseded_by ON former_state (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX former_state_user ON former_state (tenant, user_id) WHERE user_id IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON former_state TO colloquy_app, colloquy_system;
 ALTER TABLE former_state ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON former_state TO colloquy_app USING (tenant = current_setting('colloquy.tenant', true));
 CREATE POLICY system ON former_state TO colloquy_system USING (true);
+
+-- The facts that a fact may have superseded, by its id. In the schema `past`, also those of another time (create_past).
+CREATE VIEW superseded_fact WITH (security_invoker = true) AS
+  SELECT id, superseded_by FROM fact WHERE superseded_by IS NOT NULL;
+GRANT SELECT ON superseded_fact TO colloquy_app, colloquy_system;
+
+-- How important a fact is, 0 to 1: how often it was stated (0.4), on how many days before today it was recalled (0.3), and
+-- how many days ago it was stated (0.3, halved every 90 days). The sources of the facts that it replaces as their duplicate
+-- count, too. Days are those of UTC: unless sources are added, the value changes only at midnight. The ids are an array,
+-- because OR with a subquery would read every source of the tenant.
+CREATE OR REPLACE FUNCTION fact_importance(
+  p_id text, p_recall_days integer, p_recalled_on date, p_observed_at timestamptz
+) RETURNS double precision LANGUAGE sql STABLE AS $$
+  SELECT 0.4 * (1 - 1.0 / greatest(1, (
+           SELECT count(DISTINCT s.source) FROM fact_source s
+           WHERE s.fact_id = ANY (ARRAY(
+             SELECT p_id UNION ALL
+             SELECT d.id FROM superseded_fact s JOIN fact d ON d.id = s.id
+             WHERE s.superseded_by = p_id AND d.superseded_by = p_id AND d.supersede_reason = 'DUPLICATED')))))
+       + 0.3 * (1 - 1.0 / (1 + p_recall_days - (p_recalled_on IS NOT DISTINCT FROM now()::date)::integer))
+       + 0.3 * power(0.5, greatest(0, now()::date - p_observed_at::date) / 90.0)
+$$;
 
 -- Trigger that keeps the values of a row before an update, for reads as of an earlier time. Created by create_past.
 --
@@ -38,10 +62,11 @@ DECLARE
 BEGIN
   SELECT string_agg(was->>k, ' ' ORDER BY o) INTO of_row
   FROM unnest(string_to_array(TG_ARGV[1], ' ')) WITH ORDINALITY AS u(k, o);
-  INSERT INTO former_state (tenant, relation, key, conversation_id, fact_id, user_id, until, state)
+  INSERT INTO former_state (tenant, relation, key, conversation_id, fact_id, superseded_by, user_id, until, state)
   SELECT was->>'tenant', of_table, of_row,
          CASE of_table WHEN 'conversation' THEN was->>'id' WHEN 'fact' THEN NULL ELSE was->>'conversation_id' END,
          CASE of_table WHEN 'fact' THEN was->>'id' ELSE was->>'fact_id' END,
+         CASE of_table WHEN 'fact' THEN was->>'superseded_by' END,
          CASE of_table WHEN 'user_profile' THEN was->>'user_id' END,
          CASE of_table WHEN 'user_profile' THEN (to_jsonb(NEW)->>'updated_at')::timestamptz ELSE now() END,
          jsonb_object_agg(c, was->c)
@@ -263,6 +288,10 @@ BEGIN
     EXECUTE format('CREATE VIEW past.%I WITH (security_invoker = true) AS SELECT %s FROM %s%s', relation, list,
                    replace(view->>'from', '%FORMER%', coalesce(former, '')), definition);
   END LOOP;
+  -- Also the facts that were superseded by the fact at another time: `fact` says by which a fact was superseded then.
+  CREATE VIEW past.superseded_fact WITH (security_invoker = true) AS
+    SELECT id, superseded_by FROM public.fact WHERE superseded_by IS NOT NULL
+    UNION ALL SELECT fact_id, superseded_by FROM public.former_state WHERE superseded_by IS NOT NULL;
   GRANT USAGE ON SCHEMA past TO colloquy_app, colloquy_system;
   GRANT SELECT ON ALL TABLES IN SCHEMA past TO colloquy_app, colloquy_system;
 

@@ -35,6 +35,7 @@ describe.each(backends)('the past on $name', (backend) => {
       'journal',
       'participant',
       'summary',
+      'superseded_fact',
       'turn',
       'turn_vector',
       'user_profile',

@@ -149,8 +149,9 @@ export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]>
     WITH mine AS MATERIALIZED (SELECT s.fact_id AS id FROM fact_source s WHERE s.turn_id = ${turnId}::text)
     SELECT f.id, f.id IN (SELECT id FROM mine) AND f.superseded_at IS NULL AS "isOfTurn"
     FROM fact f
-    WHERE f.id IN (SELECT id FROM mine)
-       OR f.superseded_by IN (SELECT id FROM mine) AND f.supersede_reason = 'DUPLICATED'
+    WHERE f.id IN (
+      SELECT id FROM mine
+      UNION SELECT d.id FROM mine JOIN fact d ON d.superseded_by = mine.id AND d.supersede_reason = 'DUPLICATED')
     ORDER BY f.content_hash, f.id FOR NO KEY UPDATE OF f`
   return rows.filter(({ isOfTurn }) => isOfTurn).map(({ id }) => id)
 }

@@ -86,7 +86,9 @@ const wasTrueBefore = (time: Date, f: string): Sql => sql`(
  */
 const wasTrueAt = (viewer: Viewer, time: Date): Sql => sql`(${wasTrueBefore(time, 'f')} OR (
   f.superseded_at IS NULL AND ${isInPeriod(time, 'f')} AND NOT EXISTS (
-    SELECT FROM fact l WHERE l.superseded_by = f.id AND ${wasTrueBefore(time, 'l')} AND ${factVisible(viewer, 'l')})))`
+    SELECT FROM superseded_fact s JOIN fact l ON l.id = s.id
+    WHERE s.superseded_by = f.id AND l.superseded_by = f.id AND ${wasTrueBefore(time, 'l')}
+      AND ${factVisible(viewer, 'l')})))`
 
 /**
  * The visible facts that match, in order of creation, newest first unless `backwards`; no write changes this order.

@@ -93,4 +93,27 @@ describe.each(backends)('the importance of a fact, on $name', (backend) => {
       expect((await search())[0]).toBe(favourite)
     }
   })
+
+  it('reads only the sources of the fact, in the present and in the past', async () => {
+    const tenant = world.tenant()
+    const inside = await tenant.newConversation('ada')
+    for (let batch = 0; batch < 12; batch++) {
+      await record(
+        tenant,
+        Array.from({ length: 50 }, (_, n) => `tea ${batch} ${n}`),
+        new Date(),
+        inside,
+      )
+    }
+    await sql(world.deps.pool).query('ANALYZE')
+    const past = { tenant: tenant.name, moment: { at: new Date(), entry: null } }
+    for (const scope of [tenant.name, past]) {
+      const plan = await world.deps.pool.query<{ 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number } }] }>({
+        text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
+          SELECT fact_importance(f.id, f.recall_days, f.recalled_on, f.observed_at) FROM public.fact f`,
+        scope,
+      })
+      expect(plan.rows[0]!['QUERY PLAN'][0].Plan['Shared Hit Blocks'] / 600).toBeLessThan(15)
+    }
+  })
 })
