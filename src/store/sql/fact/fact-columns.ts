@@ -59,7 +59,13 @@ export const FACT_COLUMNS: Sql = raw(`
   f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote", f.asserted_at AS "assertedAt",
   f.contradicted_from AS "contradictedFrom", f.restored_at AS "restoredAt", f.restore_note AS "restoreNote"`)
 
-/** The importance of the fact aliased `f`. */
-export const IMPORTANCE: Sql = raw('fact_importance(f.id, f.recall_days, f.recalled_on, f.observed_at)')
+/** The importance of the fact aliased `f`. The ids are an array, because OR with a subquery would use no index. */
+export const IMPORTANCE: Sql = raw(`fact_importance((
+    SELECT count(DISTINCT o.source) FROM fact_source o
+    WHERE o.fact_id = ANY (ARRAY(
+      SELECT f.id UNION ALL
+      SELECT d.id FROM superseded_fact m JOIN fact d ON d.id = m.id
+      WHERE m.superseded_by = f.id AND d.superseded_by = f.id AND d.supersede_reason = 'DUPLICATED'))),
+  f.recall_days, f.recalled_on, f.observed_at)`)
 /** SELECT list of the fact aliased `f`, with its importance. */
 export const RATED_FACT_COLUMNS: Sql = sql`${FACT_COLUMNS}, ${IMPORTANCE} AS importance`

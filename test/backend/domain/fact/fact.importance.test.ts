@@ -5,7 +5,9 @@ import { getFactPage, getFacts } from '../../../../src/domain/fact/fact.ts'
 import { reconcileFacts } from '../../../../src/domain/fact/reconcile-facts.ts'
 import { createRecalledFacts } from '../../../../src/domain/fact/recalled.ts'
 import { recordFacts } from '../../../../src/domain/fact/record.ts'
+import { IMPORTANCE } from '../../../../src/store/sql/fact/fact-columns.ts'
 import { recall } from '../../../../src/domain/recall/recall.ts'
+import type { Scope } from '../../../../src/store/scope.ts'
 import { backends } from '../../../support/backend.ts'
 import { sql } from '../../../support/sql.ts'
 import { useWorld, type Tenant } from '../../../support/world.ts'
@@ -97,23 +99,27 @@ describe.each(backends)('the importance of a fact, on $name', (backend) => {
   it('reads only the sources of the fact, in the present and in the past', async () => {
     const tenant = world.tenant()
     const inside = await tenant.newConversation('ada')
-    for (let batch = 0; batch < 12; batch++) {
-      await record(
+    const addFacts = (batch: number) =>
+      record(
         tenant,
         Array.from({ length: 50 }, (_, n) => `tea ${batch} ${n}`),
         new Date(),
         inside,
       )
-    }
-    await sql(world.deps.pool).query('ANALYZE')
-    const past = { tenant: tenant.name, moment: { at: new Date(), entry: null } }
-    for (const scope of [tenant.name, past]) {
+    /** The number of blocks that are read for each of the facts. */
+    const blocksOf = async (scope: Scope, facts: number) => {
       const plan = await world.deps.pool.query<{ 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number } }] }>({
-        text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
-          SELECT fact_importance(f.id, f.recall_days, f.recalled_on, f.observed_at) FROM public.fact f`,
+        text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT ${IMPORTANCE.sql} FROM public.fact f`,
         scope,
       })
-      expect(plan.rows[0]!['QUERY PLAN'][0].Plan['Shared Hit Blocks'] / 600).toBeLessThan(15)
+      return plan.rows[0]!['QUERY PLAN'][0].Plan['Shared Hit Blocks'] / facts
     }
+    await addFacts(1)
+    const scopes = [tenant.name, { tenant: tenant.name, moment: { at: new Date(), entry: null } }]
+    await sql(world.deps.pool).query('ANALYZE')
+    const before = [await blocksOf(scopes[0]!, 50), await blocksOf(scopes[1]!, 50)]
+    for (let batch = 2; batch <= 20; batch++) await addFacts(batch)
+    await sql(world.deps.pool).query('ANALYZE')
+    for (const [i, scope] of scopes.entries()) expect(await blocksOf(scope, 1_000)).toBeLessThan(3 * before[i]!)
   })
 })
