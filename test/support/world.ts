@@ -1,7 +1,7 @@
 // A test world: the real dependencies of the domain on a backend's database. Each test file has one world per backend,
 // and each test uses its own tenant, so tests are independent.
 
-import { randomBytes } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
@@ -56,8 +56,7 @@ export function useWorld(
   let opened: Opened | null = null
   let dataDir: string | null = null
   // Presence is stored in Redis under the names of its tenants, also after the test file has ended.
-  const prefix = randomBytes(4).toString('hex')
-  let tenants = 0
+  let tenants = randomInt(1_000_000_000)
 
   beforeAll(async () => {
     // createDeps starts the embedded database itself, so it gets a migrated data directory instead of a URL.
@@ -98,7 +97,7 @@ export function useWorld(
       return opened?.url
     },
     tenant() {
-      const name = `tenant-${prefix}-${++tenants}`
+      const name = `tenant-${++tenants}`
       const as = (actor: string) => ({ tenant: name, actor })
       return {
         name,
