@@ -125,7 +125,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
       SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
         || CASE WHEN t.typcategory = 'A' THEN '' WHEN a.attnotnull THEN ' NOT NULL' ELSE ' NULL' END AS line
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
-      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') AND a.attnum > 0
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
         AND NOT a.attisdropped AND NOT c.relispartition AND c.relname <> '_prisma_migrations'
       UNION ALL
       SELECT c.relname || ' ' || pg_get_constraintdef(k.oid)
@@ -136,6 +136,10 @@ describe.each(backends)('migrate on $name', ({ open }) => {
       SELECT 'enum ' || t.typname || ' ' || string_agg(e.enumlabel, ', ' ORDER BY e.enumsortorder)
       FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname`)
     expect(rows.map(({ line }) => line).sort()).toEqual(expected.sort())
+    const views = await sql(opened.pool).query<{ relname: string }>(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('v', 'm')`,
+    )
+    expect(views.rows.map(({ relname }) => relname)).toEqual(['superseded_fact'])
   })
 })
 
