@@ -32,7 +32,7 @@ const CLEAR_WORDS = 12
  * Order of facts: the most trusted first, then the one whose object has more words (up to CLEAR_WORDS), the shorter
  * object, the higher confidence, the lower hash, and the lower id.
  */
-const byClarity = (a: ComparedActiveFact, b: ComparedActiveFact) =>
+export const byClarity = (a: ComparedActiveFact, b: ComparedActiveFact) =>
   b.trust - a.trust
   || Math.min(CLEAR_WORDS, b.compared.words.length) - Math.min(CLEAR_WORDS, a.compared.words.length)
   || a.object.length - b.object.length

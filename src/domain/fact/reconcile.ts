@@ -3,11 +3,11 @@
 
 import { runSteps } from '../../yield.ts'
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
-import { byText, prepareSteps, type ActiveFact, type ComparedActiveFact } from './active-fact.ts'
+import { byClarity, byText, prepareSteps, type ActiveFact, type ComparedActiveFact } from './active-fact.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { checkVerdicts, partnersOf, type FactPair, type RejectedVerdict } from './judged-pairs.ts'
 import { isKeptApart, latest } from './kept-apart.ts'
-import { combine, connected, endOf, overlap, type Period, type Span } from './period.ts'
+import { combine, connected, endOf, overlap, spanOf, type Period, type Span } from './period.ts'
 import { contradicts, isSame, THRESHOLDS, type Thresholds } from './same.ts'
 
 /** A new fact that replaces duplicates. */
@@ -44,38 +44,40 @@ export type ReconciliationPlan = {
   rejected: RejectedVerdict[]
 }
 
-/** A fact and its duplicates. `lead` is the first of them by `byClarity`, `span` contains the spans of all. */
-type FactCluster = {
-  lead: ComparedActiveFact
-  members: ComparedActiveFact[]
+/** A fact, or duplicates merged into one fact. `id` is then the key of the merged fact. */
+type FactCluster = ComparedActiveFact & {
+  /** The first one has the texts of the cluster. */
+  originals: readonly [ComparedActiveFact, ...ComparedActiveFact[]]
+  /** Contains the spans of all facts that were merged. */
   span: Span
-  period: Period
-  observedAt: Date
-  confidence: number
-  assertedAt: Date
-  restoredAt: Date | null
-  key: string
 }
 
 /** Total order of clusters. The first of two contradictory clusters with equal trust wins. */
 const byWinning = (a: FactCluster, b: FactCluster) =>
   b.observedAt.getTime() - a.observedAt.getTime()
   || b.confidence - a.confidence
-  || byText(a.lead.contentHash, b.lead.contentHash)
-  || byText(a.lead.id, b.lead.id)
+  || byText(a.contentHash, b.contentHash)
+  || byText(a.id, b.id)
 
-function toFactCluster(members: ComparedActiveFact[]): FactCluster {
-  const lead = members[0]!
-  const trusted = members.filter(({ trust }) => trust === lead.trust)
+const toFactCluster = (fact: ComparedActiveFact): FactCluster => ({ ...fact, originals: [fact], span: spanOf(fact) })
+
+/** Merges duplicates, which are sorted by clarity. */
+function mergeClusters(clusters: readonly FactCluster[]): FactCluster {
+  const [lead, ...others] = clusters as [FactCluster, ...FactCluster[]]
+  if (others.length === 0) return { ...lead, span: spanOf(lead) }
+  const { span, period } = combine(clusters)
+  const trusted = clusters.filter(({ trust }) => trust === lead.trust)
   return {
-    lead,
-    members,
-    ...combine(members),
-    observedAt: new Date(Math.max(...trusted.map(({ observedAt }) => observedAt.getTime()))),
+    ...lead,
+    ...period,
+    id: `merged:${lead.originals[0].id}`,
+    originals: [...lead.originals, ...others.flatMap(({ originals }) => originals)],
+    span,
+    observedAt: latest(trusted.map(({ observedAt }) => observedAt))!,
     confidence: Math.max(...trusted.map(({ confidence }) => confidence)),
-    assertedAt: latest(members.map(({ assertedAt }) => assertedAt))!,
-    restoredAt: latest(members.map(({ restoredAt }) => restoredAt)),
-    key: members.length > 1 ? `merged:${lead.id}` : lead.id,
+    assertedAt: latest(clusters.map(({ assertedAt }) => assertedAt))!,
+    restoredAt: latest(clusters.map(({ restoredAt }) => restoredAt)),
+    contentHash: contentHash({ ...lead, ...period }),
   }
 }
 
@@ -87,36 +89,115 @@ function bySlot<T>(): { at(slot: string): T[]; add(slot: string, item: T): void 
 }
 
 /**
- * Groups duplicates. Adds each fact to the first group whose first fact it duplicates, or to a new group. Hence the
- * first facts of two groups are never duplicates, and a second pass merges nothing. Then splits the groups by the times
- * at which their facts are true. Yields after each fact.
+ * Merges duplicates. Adds each cluster to the first group whose first cluster it duplicates, or to a new group. Then
+ * splits the groups by the times at which their facts are true. Yields after each cluster.
  */
-function* group(
-  prepared: readonly ComparedActiveFact[],
+function* mergeSteps(
+  clusters: readonly FactCluster[],
   same: ReadonlyMap<string, ReadonlySet<string>>,
   thresholds: Thresholds,
-): Generator<void, ComparedActiveFact[][]> {
-  type Group = { index: number; members: ComparedActiveFact[] }
+): Generator<void, FactCluster[]> {
+  type Group = { index: number; members: FactCluster[] }
   const groups: Group[] = []
   const inSlots = bySlot<Group>()
   const byLead = new Map<string, Group>()
-  for (const fact of prepared) {
-    const { slot } = fact.compared
+  for (const cluster of clusters) {
+    const { slot } = cluster.compared
     const byRule = inSlots
       .at(slot)
-      .find(({ members: [lead] }) => isSame(lead!.compared, fact.compared, thresholds) && !isKeptApart(lead!, fact))
-    const judged = [...(same.get(fact.id) ?? [])].flatMap((id) => byLead.get(id) ?? [])
+      .find(
+        ({ members: [lead] }) => isSame(lead!.compared, cluster.compared, thresholds) && !isKeptApart(lead!, cluster),
+      )
+    const judged = [...(same.get(cluster.id) ?? [])].flatMap((id) => byLead.get(id) ?? [])
     const [first] = [...(byRule ? [byRule] : []), ...judged].sort((a, b) => a.index - b.index)
-    if (first) first.members.push(fact)
+    if (first) first.members.push(cluster)
     else {
-      const created = { index: groups.length, members: [fact] }
+      const created = { index: groups.length, members: [cluster] }
       groups.push(created)
       inSlots.add(slot, created)
-      byLead.set(fact.id, created)
+      byLead.set(cluster.id, created)
     }
     yield
   }
-  return groups.flatMap(({ members }) => connected(members))
+  return groups.flatMap(({ members }) => connected(members).map(mergeClusters))
+}
+
+type Contradictions = {
+  active: FactCluster[]
+  lost: { loser: FactCluster; winner: FactCluster }[]
+  disputed: { a: FactCluster; b: FactCluster }[]
+}
+
+/** Decides which clusters win over contradictory ones (`planSteps`). Yields after each cluster. */
+function* contradictionSteps(
+  clusters: readonly FactCluster[],
+  contradictory: ReadonlyMap<string, ReadonlySet<string>>,
+  thresholds: Thresholds,
+): Generator<void, Contradictions> {
+  const result: Contradictions = { active: [], lost: [], disputed: [] }
+  const inSlots = bySlot<FactCluster>()
+  const byOriginal = new Map<string, FactCluster>()
+  for (const cluster of [...clusters].sort(byWinning)) {
+    yield
+    const { slot } = cluster.compared
+    const byRule = inSlots
+      .at(slot)
+      .filter((other) => contradicts(other.compared, cluster.compared, thresholds) && !isKeptApart(other, cluster))
+    const judged = cluster.originals.flatMap(({ id }) =>
+      [...(contradictory.get(id) ?? [])].flatMap((partner) => byOriginal.get(partner) ?? []),
+    )
+    // Sort the rivals, so that the first one that is trusted enough wins.
+    const rivals = [...new Set([...byRule, ...judged])]
+      .filter(({ span }) => overlap(span, cluster.span))
+      .sort(byWinning)
+    const winner = rivals.find(({ trust }) => trust >= cluster.trust)
+    if (winner) {
+      result.lost.push({ loser: cluster, winner })
+      continue
+    }
+    inSlots.add(slot, cluster)
+    for (const { id } of cluster.originals) byOriginal.set(id, cluster)
+    result.active.push(cluster)
+    for (const rival of rivals) result.disputed.push({ a: rival, b: cluster })
+  }
+  return result
+}
+
+/** A contradicted fact, and one of the originals of the cluster that won over it. */
+type LostFact = { id: string; to: string; from: Date | null }
+
+const byVerdict = ({ verdict: x }: RejectedVerdict, { verdict: y }: RejectedVerdict) =>
+  byText(x.a, y.a) || byText(x.b, y.b) || byText(x.relation, y.relation)
+
+const isKept = ({ originals }: FactCluster) => originals.length === 1
+
+function toMerged({ id: key, originals: [{ id: from }], ...cluster }: FactCluster): MergedFact {
+  const { subject, predicate, object, validFrom, validTo } = cluster
+  const { confidence, trust, observedAt, assertedAt, restoredAt, contentHash: hash } = cluster
+  const statement = { subject, predicate, object, validFrom, validTo }
+  return { ...statement, key, from, confidence, trust, observedAt, assertedAt, restoredAt, contentHash: hash }
+}
+
+/** Returns the plan that leaves the clusters. A winner may have been merged, or have lost itself, in a later pass. */
+function toPlan(
+  clusters: readonly FactCluster[],
+  lost: readonly LostFact[],
+  disputed: Contradictions['disputed'],
+): Omit<ReconciliationPlan, 'rejected'> {
+  const [kept, merged] = [clusters.filter(isKept), clusters.filter((cluster) => !isKept(cluster))]
+  const keys = new Map(clusters.flatMap(({ id, originals }) => originals.map((original) => [original.id, id])))
+  const winners = new Map(lost.map(({ id, to }) => [id, to]))
+  const winnerOf = (id: string): string => keys.get(id) ?? winnerOf(winners.get(id)!)
+  return {
+    merged: merged
+      .map((cluster) => ({ into: toMerged(cluster), originals: cluster.originals.map(({ id }) => id).sort(byText) }))
+      .sort((x, y) => byText(x.into.key, y.into.key)),
+    contradicted: lost
+      .map(({ id, to, from }) => ({ loser: id, winner: winnerOf(to), from }))
+      .sort((x, y) => byText(x.loser, y.loser)),
+    kept: kept.map(({ id }) => id).sort(byText),
+    disputed: disputed.map(({ a, b }) => ({ a: a.id, b: b.id })).sort((x, y) => byText(x.a, y.a) || byText(x.b, y.b)),
+  }
 }
 
 /** Plans the reconciliation of the active facts of one visibility set. The ids must be distinct. */
@@ -141,6 +222,10 @@ export function reconcile(
  * then the one with the lower content hash. A less trusted fact never supersedes a more trusted one: if it would win,
  * both are kept and reported as disputed. Facts that are true at different times (period.ts), and facts that an undo
  * keeps apart (kept-apart.ts), are neither duplicates nor contradictory.
+ *
+ * What a pass merges or supersedes can make other facts duplicates: a merged fact has a longer period, and a superseded
+ * fact no longer takes its duplicates to itself. Hence passes are repeated until one changes nothing. The verdicts that
+ * facts are the same count in the first pass, so that the last pass shows that the rules alone change nothing either.
  */
 export function* planSteps(
   facts: readonly ActiveFact[],
@@ -149,54 +234,24 @@ export function* planSteps(
 ): Generator<void, ReconciliationPlan> {
   const prepared = yield* prepareSteps(facts)
   const { accepted, rejected } = checkVerdicts(prepared, verdicts, thresholds)
-  const { SAME: same, CONTRADICTORY: contradictory } = partnersOf(accepted)
-  const clusters = (yield* group(prepared, same, thresholds)).map(toFactCluster).sort(byWinning)
+  const partners = partnersOf(accepted)
 
-  const plan: ReconciliationPlan = { merged: [], contradicted: [], kept: [], disputed: [], rejected }
-  const keptInSlots = bySlot<FactCluster>()
-  const keptById = new Map<string, FactCluster>()
-  for (const cluster of clusters) {
-    yield
-    const { slot } = cluster.lead.compared
-    const byRule = keptInSlots
-      .at(slot)
-      .filter(
-        (other) => contradicts(other.lead.compared, cluster.lead.compared, thresholds) && !isKeptApart(other, cluster),
-      )
-    const judged = cluster.members.flatMap(({ id }) =>
-      [...(contradictory.get(id) ?? [])].flatMap((partner) => keptById.get(partner) ?? []),
-    )
-    // Sort the rivals, so that the first one that is trusted enough wins.
-    const rivals = [...new Set([...byRule, ...judged])]
-      .filter(({ span }) => overlap(span, cluster.span))
-      .sort(byWinning)
-    const winner = rivals.find((rival) => rival.lead.trust >= cluster.lead.trust)
-    if (winner) {
-      for (const member of cluster.members) {
-        plan.contradicted.push({ loser: member.id, winner: winner.key, from: endOf(member, winner.span) })
+  let clusters = prepared.map(toFactCluster)
+  let [same, isDone] = [partners.SAME, false]
+  const lost: LostFact[] = []
+  let disputed: Contradictions['disputed'] = []
+  while (!isDone) {
+    const merged = yield* mergeSteps(clusters.sort(byClarity), same, thresholds)
+    const found = yield* contradictionSteps(merged, partners.CONTRADICTORY, thresholds)
+    for (const { loser, winner } of found.lost) {
+      for (const original of loser.originals) {
+        lost.push({ id: original.id, to: winner.originals[0].id, from: endOf(original, winner.span) })
       }
-      continue
     }
-    keptInSlots.add(slot, cluster)
-    for (const { id } of cluster.members) keptById.set(id, cluster)
-    for (const rival of rivals) plan.disputed.push({ a: rival.key, b: cluster.key })
-    if (cluster.members.length === 1) plan.kept.push(cluster.lead.id)
-    else plan.merged.push({ into: toMerged(cluster), originals: cluster.members.map(({ id }) => id).sort(byText) })
+    isDone = found.active.length === clusters.length && same.size === 0
+    clusters = found.active
+    disputed = found.disputed
+    same = new Map()
   }
-  plan.merged.sort((x, y) => byText(x.into.key, y.into.key))
-  plan.contradicted.sort((x, y) => byText(x.loser, y.loser))
-  plan.kept.sort(byText)
-  plan.disputed.sort((x, y) => byText(x.a, y.a) || byText(x.b, y.b))
-  plan.rejected.sort(
-    ({ verdict: x }, { verdict: y }) => byText(x.a, y.a) || byText(x.b, y.b) || byText(x.relation, y.relation),
-  )
-  return plan
-}
-
-function toMerged({ lead, key, confidence, ...cluster }: FactCluster): MergedFact {
-  const { id: from, subject, predicate, object, trust } = lead
-  const { observedAt, assertedAt, restoredAt, period } = cluster
-  const statement = { subject, predicate, object, ...period }
-  const times = { observedAt, assertedAt, restoredAt }
-  return { ...statement, ...times, key, from, confidence, trust, contentHash: contentHash(statement) }
+  return { ...toPlan(clusters, lost, disputed), rejected: rejected.sort(byVerdict) }
 }

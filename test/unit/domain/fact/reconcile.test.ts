@@ -20,7 +20,7 @@ function fact([id, text, day, more]: Given): ActiveFact {
     ...statement,
     id,
     confidence: 0.9,
-    observedAt: new Date(Date.UTC(2026, 4, day)),
+    observedAt: mayDay(day),
     vector: null,
     trust: TRUST.HUMAN,
     contentHash: contentHash(statement),
@@ -34,6 +34,8 @@ function fact([id, text, day, more]: Given): ActiveFact {
 const facts = (...given: Given[]) => given.map(fact)
 const pairsOf = (...given: Parameters<typeof openPairs>) => runSteps(openPairs(...given))
 const AGENT = { trust: TRUST.AGENT }
+const mayDay = (day: number) => new Date(Date.UTC(2026, 4, day))
+const unitVector = (radians: number) => new Float32Array([Math.cos(radians), Math.sin(radians)])
 
 describe('duplicates', () => {
   it('become one fact with the clearest wording, the latest time and the greatest confidence', () => {
@@ -71,6 +73,42 @@ describe('duplicates', () => {
         into: { from: 'a', confidence: 0.5, observedAt: new Date(Date.UTC(2026, 4, 1)), trust: TRUST.HUMAN },
         originals: ['a', 'b'],
       },
+    ])
+  })
+})
+
+describe('what a pass changes', () => {
+  const ended = { validTo: mayDay(5) }
+
+  it('is compared again: a fact that its group leaves out because of its period joins a duplicate elsewhere', () => {
+    const given = facts(
+      ['a', 'Ada | no longer lives in | Rome', 1, AGENT],
+      ['b', 'Ada | no longer lives in | Rome', 1, { ...AGENT, ...ended }],
+      ['c', 'Ada | lives in | Oslo', 2],
+    )
+    // The verdict puts b in the group of c, whose period b may not change, because c is more trusted.
+    const plan = reconcile(given, [{ a: 'b', b: 'c', relation: 'SAME' }])
+    expect(plan).toMatchObject({ kept: ['c'], merged: [{ originals: ['a', 'b'], into: ended }], contradicted: [] })
+  })
+
+  it('may contradict the winner of an earlier pass: its losers then get the fact that won over it', () => {
+    const angle = (degrees: number) => ({ ...AGENT, vector: unitVector((degrees * Math.PI) / 180) })
+    const from = (day: number, to?: number) => ({ validFrom: mayDay(day), ...(to && { validTo: mayDay(to) }) })
+    const given = facts(
+      ['lost', 'Ada | prefers | iced sencha', 5, AGENT],
+      ['won', 'Ada | prefers | plain green sencha', 10, { ...angle(0), ...from(10) }],
+      ['similar', 'Ada | prefers | matcha', 4, { ...angle(20), ...from(4, 12) }],
+      ['last', 'Ada | prefers | genmaicha', 11, { ...angle(-45), ...from(2, 6) }],
+      ['other', 'Ada | prefers | mate', 1],
+    )
+    // In the first pass, the verdict keeps "similar" from "won", which wins over "lost". In the second, the two become
+    // one fact, whose period has days in common with "last".
+    const plan = reconcile(given, [{ a: 'similar', b: 'other', relation: 'SAME' }])
+    expect(plan).toMatchObject({ kept: ['last', 'other'], merged: [] })
+    expect(plan.contradicted).toEqual([
+      { loser: 'lost', winner: 'last', from: mayDay(10) },
+      { loser: 'similar', winner: 'last', from: null },
+      { loser: 'won', winner: 'last', from: null },
     ])
   })
 })
@@ -196,8 +234,7 @@ const PREDICATES = [
   'left',
 ]
 const OBJECTS = ['Rome', 'Rome, Italy', 'rome', 'Oslo', 'tea', 'green tea', 'coffee', '34', '35']
-const angle = fc.integer({ min: 0, max: 24 }).map((step) => new Float32Array([Math.cos(step / 8), Math.sin(step / 8)]))
-const mayDay = (day: number) => new Date(Date.UTC(2026, 4, day))
+const angle = fc.integer({ min: 0, max: 24 }).map((step) => unitVector(step / 8))
 const someDay = fc.option(fc.integer({ min: 1, max: 4 }).map(mayDay), { freq: 2 })
 /** A fact may have ended before it was observed, and begin after it was observed. */
 const somePeriod = { validFrom: someDay, validTo: fc.option(fc.integer({ min: 5, max: 6 }).map(mayDay)) }
