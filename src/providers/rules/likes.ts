@@ -29,7 +29,7 @@ function liking(text: string, { name }: Speaker): string | null {
 
 export const LIKES: Rule[] = [
   rule(
-    `my (?:all-time |absolute |all time |very )?fav(?:ou?rite|e)? ((?:[\\p{L}-]+ ?){1,4}?)(?:'s| is| are|`
+    `my (?:all-time |absolute |all time |very )?fav(?:ou?rite|e)? ((?:[\\p{L}-]+ ){0,3}?[\\p{L}-]+)(?:'s| is| are|`
       + ` has always been| has to be)(?! (?:when|to see|how|that|probably)\\b) (.+)$`,
     ([, topic, what], { name }) => {
       const of = thing(topic!.trim(), name)
@@ -37,7 +37,7 @@ export const LIKES: Rule[] = [
     },
   ),
   rule(
-    '(.+?) (?:is|are) my (?:all-time |absolute )?favou?rites? ((?:[\\p{L}-]+ ?){1,3})$',
+    '(.+?) (?:is|are) my (?:all-time |absolute )?favou?rites? ((?:[\\p{L}-]+ ){0,2}[\\p{L}-]+)$',
     ([, what, topic], { name }) => {
       const of = thing(topic!.trim(), name)
       return of && !/^(?:my|what|which|one)\b/i.test(what!)

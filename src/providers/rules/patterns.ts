@@ -99,7 +99,7 @@ export const RULES: Rule[] = [
       return [statement('works as', job!.replace(/^(?:an?|the) /i, '')), ...(at ? [statement('works at', at)] : [])]
     },
   ),
-  rule(`${I}work in ((?:[a-z][\\w-]+ ?){1,3})$`, ([, field], { name }) =>
+  rule(`${I}work in ((?:[a-z][\\w-]+ ){0,2}[a-z][\\w-]+)$`, ([, field], { name }) =>
     isCapital(field!) || /^(?:the|an?|my)\b/.test(field!) ? null : statement('works in', thing(field!, name)),
   ),
   rule(

@@ -136,6 +136,15 @@ describe('a turn of 256 KiB', () => {
     expect(facts.length).toBeLessThanOrEqual(16)
   })
 
+  it.each(['my favorite ', 'X is my favorite ', 'I work in ', 'I love ', 'I usually ', 'I went to '])(
+    'of sentences of %j and a word of hundreds of letters is processed within the time limit',
+    async (beginning) => {
+      const sentence = `${beginning}${'a'.repeat(370)}. `
+      const { facts } = await extractor.extract([turn(sentence.repeat(Math.ceil(262_144 / sentence.length)))])
+      expect(facts.length).toBeLessThanOrEqual(16)
+    },
+  )
+
   it('of many lines is read in several iterations of the event loop', async () => {
     let iterations = 0
     let isDone = false
