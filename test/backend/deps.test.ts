@@ -23,7 +23,7 @@ describe('createDeps', () => {
       detectors,
       automatic,
     }).toEqual({
-      extractor: 'rules-2',
+      extractor: 'rules-3',
       judge: null,
       redact: 'off',
       detectors: [],

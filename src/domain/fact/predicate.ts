@@ -49,7 +49,14 @@ const TABLE: Row[] = [
   ['is engaged to', 'ONE', 'ABOUT', 'engaged to, fiance, fiancee, fiancé, fiancée'],
   ['is dating', 'ONE', 'ABOUT', 'dates, boyfriend, girlfriend, has a boyfriend named, has a girlfriend named'],
   ['is', 'MANY', 'ABOUT', ''],
+  ['lives with', 'MANY', 'ABOUT', 'live with'],
+  ['is a member of', 'MANY', 'ABOUT', 'member of, belongs to'],
+  ['is afraid of', 'MANY', 'ABOUT', 'fears, scared of'],
+  ['is bad at', 'MANY', 'ABOUT', ''],
   ['believes in', 'MANY', 'ABOUT', 'belief'],
+  ['is seen as', 'MANY', 'ABOUT', ''],
+  ['sees oneself as', 'MANY', 'ABOUT', ''],
+  ['feels comfortable', 'MANY', 'ABOUT', 'feels more comfortable, feels most comfortable'],
   ['is lucky to have', 'MANY', 'ABOUT', 'blessed to have, thankful for, grateful for'],
   ['draws strength from', 'MANY', 'ABOUT', 'supported by, looks up to'],
   ['is motivated by', 'MANY', 'ABOUT', 'inspired by, driven by'],
@@ -74,7 +81,7 @@ const TABLE: Row[] = [
   ['has the address', 'ONE', 'ENVIRONMENT', 'address, home address, postal address'],
   ['uses', 'MANY', 'ENVIRONMENT', 'use, works with, runs on'],
   ['drives', 'MANY', 'ENVIRONMENT', 'drive'],
-  ['owns', 'MANY', 'ENVIRONMENT', 'own, has, possesses'],
+  ['owns', 'MANY', 'ENVIRONMENT', 'own, has, have, does have, possesses'],
   [
     'works at',
     'ONE',
@@ -83,6 +90,7 @@ const TABLE: Row[] = [
       + 'workplace, joined, got a job at, started at, started working at',
   ],
   ['works as', 'ONE', 'WORK', 'job, occupation, profession, job title, employed as, working as, role'],
+  ['works', 'MANY', 'WORK', ''],
   ['works in', 'MANY', 'WORK', 'working in, field, industry'],
   ['graduated from', 'MANY', 'WORK', ''],
   ['has a degree in', 'MANY', 'WORK', 'degree'],
@@ -101,7 +109,14 @@ const TABLE: Row[] = [
   ],
   ['plays', 'MANY', 'PREFERENCES', ''],
   ['collects', 'MANY', 'PREFERENCES', ''],
-  ['has the habit', 'MANY', 'PREFERENCES', 'habit'],
+  ['listens to', 'MANY', 'PREFERENCES', ''],
+  ['has the hobby', 'MANY', 'PREFERENCES', 'hobby'],
+  ['dabbles in', 'MANY', 'PREFERENCES', ''],
+  ['got into', 'MANY', 'PREFERENCES', ''],
+  ['follows', 'MANY', 'PREFERENCES', ''],
+  ['tends to', 'MANY', 'PREFERENCES', 'tries to, gravitates towards'],
+  ['spends a lot of time', 'MANY', 'PREFERENCES', 'spends much time'],
+  ['has the habit of', 'MANY', 'PREFERENCES', 'habit'],
   ['prefers', 'ONE_PER_KIND', 'PREFERENCES', 'prefer, preference, would rather have, favors, favours'],
   ['is allergic to', 'MANY', 'CONSTRAINTS', 'allergy, allergic, allergies, has an allergy to'],
   ['eats', 'MANY', 'CONSTRAINTS', 'eat, can eat'],
@@ -126,7 +141,7 @@ const DENIALS: [denied: string, synonyms: string][] = [
 const NEGATION = /\b(?:not|never|no longer|no more|cannot|stopped|formerly|used to)\b|n['’]t\b/gi
 /** Words that do not identify a predicate. "ca" and "wo" are left of "can't" and "won't" without NEGATION. */
 const IGNORED = new Set(
-  `a an the is are was be been am do does did has have had currently now still also really usually always often just
+  `a an the is are was be been am do does did has have had currently now still also really usually sometimes always often just
   very much any anymore can ca will wo`.split(/\s+/),
 )
 
@@ -156,12 +171,18 @@ for (const [denied, synonyms] of DENIALS) {
 
 /** Captures the kind of a favourite: "colour is" in "favourite colour is". A subject has one favourite of each kind. */
 const FAVOURITE = /^(?:has (?:a |the )?)?(?:favou?rite|preferred)\s+(\S.*)$/i
+/** Captures the kind of one of several favourites: "cities" in "has as favourite cities". */
+const ONE_OF_FAVOURITES = /^has as (?:a )?favou?rite\s+(\S.*)$/i
 
 /** Returns the class of a predicate, and whether the predicate denies it. */
 export function classify(predicate: string): PredicateClass {
   const favourite = FAVOURITE.exec(predicate.trim())
   if (favourite) {
     return { name: `favourite ${keyOf(favourite[1]!)}`, isDenied: false, cardinality: 'ONE', section: 'PREFERENCES' }
+  }
+  const oneOf = ONE_OF_FAVOURITES.exec(predicate.trim())
+  if (oneOf) {
+    return { name: `favourites ${keyOf(oneOf[1]!)}`, isDenied: false, cardinality: 'MANY', section: 'PREFERENCES' }
   }
   if (PAST.test(predicate.trim())) {
     return { name: `past ${keyOf(predicate)}`, isDenied: false, cardinality: 'MANY', section: 'OTHER' }

@@ -1,7 +1,9 @@
-// Splits a turn into the clauses to which rules apply. Drops text that the speaker does not personally assert: code,
-// quotations, copied text, questions, hypotheses and hearsay. Drops a clause in case of doubt.
+// Splits a turn into the clauses to which rules apply. Drops text that the speaker does not personally assert: questions,
+// hypotheses and hearsay. Drops a clause in case of doubt.
 
-import { RELATIVES } from './lists.ts'
+import { COUNTED, RELATIVES } from './lists.ts'
+import { CUT, prose, sentences, withoutQuotes } from './prose.ts'
+import { spelledOut } from './chat-spelling.ts'
 
 export type Clause = {
   text: string
@@ -9,6 +11,10 @@ export type Clause = {
   isGreeting: boolean
   /** Whether the speaker is a person and asks to remember the clause. */
   isToRemember: boolean
+  /** The kind of thing that the question before the clause asks for: "tea" of "What's your favorite tea?"; or ''. */
+  asked: string
+  /** The time or occasion at the beginning of the clause, which `text` lacks: "last week"; '' without one. */
+  occasion: string
 }
 
 /** Number of UTF-16 units of a turn that are read. The rest is ignored. */
@@ -16,95 +22,67 @@ const READ_UNITS = 32 * 1024
 /** Maximum length of a sentence, in UTF-16 units. Longer sentences are dropped. */
 const SENTENCE_UNITS = 400
 
-/** Replaces a quotation. A sentence that contains it is dropped. */
-export const CUT = '\uFFFC'
-
-const FENCE = /^\s{0,3}(```|~~~)/
-const CODE = new RegExp(
-  String.raw`[{};]\s*$|=>|^(?:\t| {4})|^\s*(?:import|export|const|let|var|def|function|class|select|return|`
-    + String.raw`#include)\b|<\/?\w{1,20}[^>]{0,200}>|^\s*[$#|]`,
-  'i',
-)
-/** A line copied from a conversation: "Ada: I live in Rome", but not "Decision: …". */
-const COPIED = new RegExp(
-  String.raw`^\s*(?:[-*]\s*)?(?:\[[^\]]{0,40}\]\s*)?(?!(?:note|decision|decided|remember|reminder|update|ps|fyi|`
-    + String.raw`fun fact|btw)\b)[\p{L}][\p{L} ._'-]{0,30}(?:\([^)]{0,30}\))?:\s`,
-  'iu',
-)
-const ITEM = /^\s*(?:[-*•]|\d+[.)])\s+/
-
-/**
- * Yields the lines of prose, without list markers, and null for each other line: code, quoted lines, copied lines, and
- * lists after a line that ends with a colon.
- */
-function* prose(text: string): Generator<string | null, void> {
-  /** The mark of the open code fence; null outside code fences. */
-  let fence: string | null = null
-  /** Whether a list may follow, because the last line of text ended with a colon: "What I remember:". */
-  let isListing = false
-  for (const line of text.split(/\r?\n/)) {
-    const mark = FENCE.exec(line)?.[1]
-    let kept: string | null = null
-    if (fence === null && mark) fence = mark
-    else if (fence !== null) fence = mark === fence ? null : fence
-    else if (!isCopied(line) && !(ITEM.test(line) && isListing)) {
-      isListing = /:\s*$/.test(line) || (isListing && line.trim() === '')
-      kept = line.replace(ITEM, '')
-    }
-    yield kept
-  }
-}
-
-/** Whether the line is code, a quoted line, or a line copied from a conversation. */
-const isCopied = (line: string) => /^\s*(?:>|\[)/.test(line) || CODE.test(line) || COPIED.test(line)
-
-/**
- * Removes the quotation marks of short quotations, which are usually titles. Replaces longer quotations, and those in
- * the first person, with CUT.
- */
-function withoutQuotes(line: string): string {
-  const cut = (_: string, inner: string) =>
-    inner.split(/\s+/).length <= 4 && !/\b(?:i|i'm|my|we|our|me)\b/i.test(inner) ? inner : CUT
-  const unquoted = line
-    .replace(/`([^`]{1,200})`/g, cut)
-    .replace(/[’ʼ`´]/g, "'")
-    .replace(/"([^"]{1,400})"/g, cut)
-    .replace(/[“„«]([^”“»]{1,400})[”“»]/g, cut)
-    .replace(/(?<=^|\s)'([^'\n]{1,400})'(?=$|[\s.,!?])/g, cut)
-  // An unclosed quotation extends to the end of the line.
-  return unquoted.replace(/["“„«].*$/, CUT)
-}
-
 /** Words that make a whole sentence uncertain, reported or hypothetical. */
 const UNSURE = new RegExp(
-  `${CUT}|\\b(?:if|unless|would|wouldn't|wish|imagine|suppose|supposing|pretend|hypothetically|`
-    + 'for example|e\\.g|joking|kidding|just kidding|in theory|what if|in case|as though|rumou?rs?|apparently|'
-    + 'allegedly|supposedly|'
-    + '(?:he|she|they|people|someone|somebody|everyone) (?:says?|said|told|claims?|claimed|thinks?|thought|asked)|'
-    + '(?:says?|said|told (?:me|us|him|her|them)|claims?|claimed|heard|read) that|i heard|i read that|according to|'
-    + 'you (?:said|mentioned|told|wrote|asked)|as you|i (?:remember|recall) (?:you|that you)|my character|roleplay|'
-    + 'dream(?:ed|t) (?:that|about|i)|lyrics?|quote|untrue|false|lie|lied|lying|not true|sarcasm|no way)\\b',
+  "\\b(?:if|unless|would|wouldn't|wish|imagine|suppose|supposing|pretend|hypothetically|"
+    + 'for example|e\\.g|joking|kidding|jk|in theory|what if|in case|as though|rumou?rs?|apparently|allegedly|'
+    + 'supposedly|(?:he|she|they|people|someone|somebody|everyone) (?:says?|said|told|claims?|claimed|thinks?|'
+    + 'thought|asked)|(?:says?|said|told (?:me|us|him|her|them)|claims?|claimed|heard|read) that|i heard|'
+    + 'i read that|according to|you (?:said|mentioned|told|wrote|asked)|as you|i (?:remember|recall) (?:you|'
+    + 'that you)|my character|roleplay|dream(?:ed|t) (?:that|about|i)|i promise|lyrics?|quote|untrue|false|lie|'
+    + 'lied|lying|not true|sarcasm|no way)\\b',
   'i',
 )
 /** Words that make a clause uncertain. */
 const MAYBE = new RegExp(
   String.raw`\b(?:maybe|perhaps|might|may(?! \d| is|$)|could|couldn't|should|probably|possibly|hopefully|hope|`
-    + String.raw`hoping|guess|think|thinking|thought|seems?|feels? like|as if|almost|nearly|pretty sure|not sure|`
-    + String.raw`wonder|wondering|considering|wanted to|trying|wanna|either|supposed|i'd|we'd)\b`,
+    + String.raw`hoping|guess|think|thinking(?! (?:of|about) \w+ing\b)|thought|seems?|feels? like|as if|`
+    + String.raw`almost|nearly|pretty sure|not sure|`
+    + String.raw`wonder|wondering|considering(?! \w+ing\b)|wanted to|trying to|wanna|either|supposed|i'd|we'd)\b`,
   'i',
 )
 
+/** Boundaries at which a doubt or a hypothesis ends. */
+const BOUNDARIES = new RegExp(
+  String.raw`\s*;\s+|,\s+(?=i don't know\b)|\s[-–—]+\s|,?\s+but\s+(?=(?:(?:most of the time |`
+    + String.raw`usually |sometimes )?i|i'm|i've|it|it's|they|we|he|she|that|the|my|you)\b)`,
+  'i',
+)
+/** A condition of the part before it: "I like tea, but it has to be sweet". */
+const LIMIT = /^(?:it|they|that)(?:'d| would)? (?:have to|has to|needs? to|must|only)\b/i
+const FAVORITE_ASKED = /\byour favou?rite ((?:[\p{L}-]+ ){0,2}[\p{L}-]+)\?$/iu
+/** Where the part of a clause ends that its hedges are about. */
+const HEAD = new RegExp(
+  String.raw`,? (?:but|because|so|since|which|that|who|although|though|while|when|even) .*$|`
+    + String.raw`,(?! (?:maybe|perhaps|hopefully|probably|possibly|i think|i guess|not sure)).*$`,
+  'i',
+)
+const HEDGED = /\b(?:(?:i|we) (?:think|guess|believe|suppose)|maybe|i hope|not sure|hopefully|probably)$/i
+
 /** Separators between the clauses of a sentence: dashes, semicolons, and conjunctions or commas before "I" or "my". */
 const JOINTS = new RegExp(
-  String.raw`\s*(?:;\s+|\s[-–—]+\s|—|-+\s+(?=(?:i|i'm|i've|i'd|we|we're|we've|we'd)\b)|\s+after\s+(?=(?:i|we)\b)|`
-    + String.raw`,?\s+(?:and|but|so|because|since|though|although|plus|'cause)\s+(?=(?:also |now |then )?`
+  String.raw`\s*(?:;\s+|\s[-–—]+\s|—|-+\s+(?=(?:i|i'm|i've|i'd|we|we're|we've|we'd)\b)|`
+    + String.raw`\s+after\s+(?=(?:i|we)\b)|\s+when\s+(?=(?:i|we) (?:visited|lived|moved|worked|studied|`
+    + String.raw`travell?ed|graduated)\b)|(?<!\bme),?\s+(?:and|but|so|because|since|though|although|plus|while|`
+    + String.raw`whereas|`
+    + String.raw`'?cause)\s+(?=(?:also |now |then )?`
     + String.raw`(?:i|i'm|i've|i'd|my|we|we're|we've|we'd|our)\b)|`
     // The comma of "Last Friday, I …" is no separator, because the date belongs to the next clause. Neither is the
     // comma of "Rex, my dog".
     + String.raw`(?<!^(?:(?:so|well|and|but|oh|yeah|also|then|hey|actually),? )*(?:last|this|next|yesterday|`
-    + String.raw`today|tomorrow|on \w+day|in (?:\w+ )?\d{4}|\w+ \w+ ago)\b[^,]{0,20}),\s+`
+    + String.raw`today|tomorrow|on \w+day|when (?:i|we) (?:was|were)|in (?:\w+ )?\d{4}|\w+ \w+ ago)\b[^,]{0,20}),\s+`
     + String.raw`(?=(?:i|i'm|i've|i'd|my|we|we're|we've|we'd)\b)(?!my (?:${RELATIVES})(?:$|[,.])))`,
   'i',
+)
+
+/** The speaker among several subjects, which "we" replaces: "my sister and I", "me and my dad". */
+const TOGETHER = new RegExp(
+  String.raw`(?<=^|[,;] |\b(?:and|but|because|so|since|when|that|as|if|think|guess|hope|wish|[Mm]aybe|`
+    + String.raw`[Pp]erhaps|[Ss]uppose|[Ii]magine) )(?:(?:[Mm]y|`
+    + String.raw`[Oo]ur) (?:[\p{L}'-]+ ){0,2}?(?:${RELATIVES}|${COUNTED}|parents|family|`
+    + String.raw`friends) and (?:[Ii]|me)|`
+    + String.raw`(?:[Mm]e|[Ii]) and (?:my|our) [\p{L}'-]+(?: friend)?|\p{Lu}\p{L}+ and (?:[Ii]|me)) (?=\p{L})`,
+  'gu',
 )
 
 /** Introductory words, which are removed from the beginning of a clause. */
@@ -113,8 +91,13 @@ const LEADS = new RegExp(
   '^(?:(?:well|so|oh|ok|okay|yeah|yep|yes|no(?! (?!i\\b)[a-z])|nope|'
     + 'hey|hi|hello|haha|lol|wow|thanks|thank you|btw|by the way|actually|'
     + 'honestly|also|and|but|plus|then|fun fact|just so you know|fyi|for the record|as for me|to be honest|tbh|in fact|'
-    + 'anyway|sure|hmm|personally|these days|nowadays|currently|right now|at the moment|now|sadly|luckily|fortunately|'
+    + "what's (?:crazy|funny|weird|worse|cool|more)(?: is)?(?: that)?|"
+    + 'the (?:crazy|funny|weird|best|worst|good) (?:thing|part) is(?: that)?|'
+    + 'i will say(?: though)?|i must say|i have to say|anyway|sure|hmm|personally|these days|'
+    + 'nowadays|currently|right now|at the moment|now|sadly|luckily|fortunately|'
     + 'unfortunately|finally|recently|update|note|ps|guess what|good news|great news|big news|news|(?:as )?you know|'
+    + 'on a personal note|in my opinion|in addition|in general|for me|for sure|as always|on the other hand|however|'
+    + 'nah|ooh?|aw+|honestly|definitely|absolutely|exactly|true|right|same|'
     + 'good (?:morning|evening|afternoon)|nice to meet you|same here|me too|of course|again|since|because|by now|'
     + "(?:i'm )?(?:so |very )?(?:happy|excited|proud|glad) to (?:say|report|announce|share)(?: that)?)"
     + '(?=[\\s,:!.-])[\\s,:!.-]*)+',
@@ -139,65 +122,154 @@ const COMMAND = new RegExp(
   'i',
 )
 
-/** Informal words and omitted subjects, with their full forms. */
+/** Omitted subjects and auxiliary verbs at the beginning of a clause, with their full forms. */
 const EXPANSIONS: [informal: RegExp, full: string][] = [
-  [/^(?:just )?gonna\b/i, "I'm going to"],
-  [/\bgonna\b/gi, 'going to'],
+  [/^(?:just )?going to (?=\p{L}+ )/iu, "I'm going to "],
   [/^(?:just )?(?=(?:finally )?(?:bought|finished|signed up|joined|started \w+ing) )/i, 'I just '],
-  [/^(?:just|finally) (?=got )/i, 'I just '],
-  [/^(?:just |also )*been (?=\w+ing\b)/i, "I've been "],
-  [/\b(i|we) (really |just |also |still )?wanna\b/gi, '$1 $2want to'],
+  [/^(?:just|finally|recently) (?=(?:got|made|moved|went|saw|read|tried|adopted|ordered|graduated) )/i, 'I just '],
+  [/^(?=(?:went to|moved to|visited|got a new|adopted) )/i, 'I '],
+  [/^(?:just |also )*been (?=(?:\w+ing|to)\b)/i, "I've been "],
+  [/^(?:really |also |absolutely )*(?=(?:love|hate) \p{L})/iu, 'I '],
 ]
-const expanded = (clause: string) => EXPANSIONS.reduce((text, [informal, full]) => text.replace(informal, full), clause)
-
-const ABBREVIATED = /\b(?:dr|mr|mrs|ms|st|prof|vs|e\.g|i\.e|etc|no|u\.s|a\.m|p\.m|inc|ltd|jr|sr)\.$/i
-const ENDS = /(?<=[.!?…]["')\]]{0,2})\s+/
-
-/** An emoji or a smiley, with the punctuation after it. */
-const SMILE = new RegExp(
-  String.raw`\s?(?:\p{Extended_Pictographic}[\p{Extended_Pictographic}\u200d\ufe0f\p{EMod}]*|`
-    + String.raw`(?<=\s)[:;]-?[()DPp](?=\s|$))([.!?]*)`,
-  'gu',
+const OMITTED = new RegExp(
+  String.raw`^(?:just|finally|recently|also|really|absolutely|going|bought|finished|signed|joined|`
+    + String.raw`started|went|moved|visited|got|adopted|been|love|hate)\b`,
+  'i',
 )
+const expanded = (clause: string) =>
+  OMITTED.test(clause) ? EXPANSIONS.reduce((text, [informal, full]) => text.replace(informal, full), clause) : clause
 
-/** Splits a line into sentences with their punctuation. An emoji or a smiley also ends a sentence. */
-function sentences(line: string): string[] {
-  const found: string[] = []
-  const plain = line.replace(SMILE, (_, mark: string) => (mark ? `${mark} ` : ' . '))
-  for (const piece of plain.split(ENDS)) {
-    if (found.length > 0 && ABBREVIATED.test(found.at(-1)!)) found.push(`${found.pop()} ${piece}`)
-    else found.push(piece)
+/** Words before "I" after which it does not begin a new statement: "if I", "the way I", "I think I". */
+const BEFORE_I = new Set(
+  `if when whenever where wherever what whatever how who whom which why that than as like unless whether until till before
+  after while once think guess hope wish suppose believe know feel felt sure bet swear say said says told thought wonder
+  glad happy sad sorry time way day moment and or but so because since though although am was were do did does can could
+  should would will have had must might may not never thing things one reason all everything something anything`.split(
+    /\s+/,
+  ),
+)
+const FIRST_PERSON = /^(?:i|i'm|i've|we|we're|we've)\b/i
+/** A few words before "I" that are no part of the statement: "Nice I love it". */
+const INTERJECTION = /^(?!(?:the|this|that|these|those|my|an?|all|every|some|any|no)\b)(?:[\p{L}']+,? ){1,2}$/iu
+/** A short answer before a statement: "Yes I do I have two". */
+const ANSWER = /^(?:i|we) (?:do|am|have|did|can|was|dont|don't)$/i
+/** The end of a noun phrase, after which "I" begins a relative clause: "the cartoons I watched". */
+const NOUN_PHRASE =
+  /\b(?:the|all|any|every|this|that|those|these|some|an?|few|many|most|best|first|last|only|my)(?: [\p{L}-]+){1,3}$/iu
+const RUN_ON = /(?<=[\p{L}\d,]) (?=(?:i|i'm|i've)\s(?!(?:think|guess|suppose|believe|hope)$))/giu
+
+/** Splits a clause where another one begins without a separator: "I love cats I have two". */
+function runOns(clause: string): string[] {
+  const parts: string[] = []
+  let start = 0
+  for (const { index } of clause.matchAll(RUN_ON)) {
+    const before = clause.slice(start, index)
+    const last = /[\p{L}']+$/u.exec(before)?.[0].toLowerCase() ?? ''
+    const isAnswer = ANSWER.test(before)
+    if (
+      (BEFORE_I.has(last) && !isAnswer)
+      || MAYBE.test(before)
+      || (NOUN_PHRASE.test(before.trim()) && !isAnswer && !/^ ?i(?: will|'m| am)\b/i.test(clause.slice(index)))
+      || !(FIRST_PERSON.test(before) || INTERJECTION.test(`${before} `))
+    )
+      continue
+    if (!FIRST_PERSON.test(before) && ADVERBIAL.test(before.replace(/,$/, ''))) continue
+    parts.push(before.replace(/[,\s]+$/, ''))
+    start = index + 1
   }
-  return found.map((sentence) => sentence.trim()).filter(Boolean)
+  return [...parts, clause.slice(start)]
 }
+
+/** Times and occasions: "last week", "every summer", "on weekends". */
+const ADVERBIAL = new RegExp(
+  String.raw`^(?:(?:last|this|next|the day|yesterday|today|tomorrow|on (?:\w+days?|weekends|weekdays|the weekends?|my)|`
+    + String.raw`in (?:the (?:summer|winter|spring|fall|autumn|mornings?|evenings?|past)|high school|`
+    + String.raw`college|\w+ (?:19|20)\d\d|(?:19|20)\d\d|my (?:free|spare) time)|`
+    + String.raw`(?:an?|two|three|four|five|six|several|\d+) \w+ ago|every|each|once|growing|as a|`
+    + String.raw`when (?:i|we) (?:was|were)|sometimes|usually|normally|typically|often|generally|`
+    + String.raw`most of the time|(?:the )?majority of the time|since)\b[^,]{0,40}?)$`,
+  'i',
+)
+const FRONTED = /^([\w' -]{2,45}?),? (?=(?:i|we|i'm|i've|we're|we've|my)\b)(.+)$/i
+/** A part of the speaker's life at the beginning: "When I was younger, I …". */
+const STAGE = /^(when (?:i|we) (?:was|were) [^,]{3,30}), (?=(?:i|we|i'm|i've|we're|we've)\b)(.+)$/i
+const FREQUENCY = /^(?:sometimes|usually|normally|typically|often|generally)$/i
+const MOSTLY = /^(?:most of the time|(?:the )?majority of the time)$/i
+
+/** Takes a time from the beginning of a clause: "last week" of "Last week I moved". */
+function unfronted(clause: string): Pick<Clause, 'text' | 'occasion'> {
+  const [, adverbial, statement] = FIRST_PERSON.test(clause) ? [] : (STAGE.exec(clause) ?? FRONTED.exec(clause) ?? [])
+  if (!adverbial || !statement || !ADVERBIAL.test(adverbial)) return { text: clause, occasion: '' }
+  if (FREQUENCY.test(adverbial) || MOSTLY.test(adverbial)) {
+    const adverb = MOSTLY.test(adverbial) ? 'usually' : adverbial.toLowerCase()
+    return { text: statement.replace(/^(\S+)/, `$1 ${adverb}`), occasion: '' }
+  }
+  return { text: statement, occasion: `${adverbial.charAt(0).toLowerCase()}${adverbial.slice(1)}` }
+}
+
+/** Matches the sentences that may state a fact about the speaker. The others are not read further. */
+const ABOUT_SPEAKER = new RegExp(
+  String.raw`\b(?:i|im|ive|i'm|i've|me|my|mine|we|weve|we're|we've|our|us|myself|dream|decision|decided|agreed)\b|`
+    + String.raw`^\W*(?:[a-z]+,? ){0,3}(?:just|finally|recently|gonna|going|bought|finished|signed|joined|started|went|`
+    + String.raw`moved|visited|got|adopted|been|love|hate|remember|note|keep in|don't forget|write down|make a note)\b`,
+  'i',
+)
 
 /**
  * Yields the clauses of a turn in order, and null for each line without clauses, so that the caller can pause between
  * lines. Drops a sentence that asks to remember something, unless `isPerson` and the sentence is neither advice, a
  * reminder ("remember to …") nor an instruction.
+ * @param mentions matches the names of the people whom clauses may be about, beside the speaker; null for none
  */
-export function* clausesOf(text: string, isPerson: boolean): Generator<Clause | null, void> {
+export function* clausesOf(
+  text: string,
+  isPerson: boolean,
+  mentions: RegExp | null = null,
+): Generator<Clause | null, void> {
   for (const line of prose(text.slice(0, READ_UNITS))) {
-    const clauses = line === null ? [] : clausesOfLine(line, isPerson)
+    const clauses = line === null ? [] : clausesOfLine(line, isPerson, mentions)
     if (clauses.length === 0) yield null
     else yield* clauses
   }
 }
 
-function clausesOfLine(line: string, isPerson: boolean): Clause[] {
+function clausesOfLine(line: string, isPerson: boolean, mentions: RegExp | null): Clause[] {
   const clauses: Clause[] = []
-  let isGreeting = false
-  for (const sentence of sentences(withoutQuotes(line).replace(/[*_~]+/g, ''))) {
-    isGreeting ||= GREETING.test(sentence)
-    if (sentence.length > SENTENCE_UNITS || sentence.includes('?') || UNSURE.test(sentence)) continue
+  let [isGreeting, asked] = [false, '']
+  for (const written of sentences(withoutQuotes(line).replace(/[*_~]+/g, ''))) {
+    isGreeting ||= GREETING.test(written)
+    asked = FAVORITE_ASKED.exec(written)?.[1]?.toLowerCase() ?? (written.includes('?') ? '' : asked)
+    if (written.length > SENTENCE_UNITS || written.includes('?')) continue
+    if (!ABOUT_SPEAKER.test(written) && !mentions?.test(written)) continue
+    const sentence = spelledOut(written).replace(TOGETHER, 'we ')
+    if (sentence.includes(CUT)) continue
     const remembered = sentence.replace(REMEMBER, '')
     const isAdvice = ADVICE.test(sentence) || /^to /i.test(remembered)
     const isToRemember = isPerson && remembered !== sentence && !isAdvice && !COMMAND.test(remembered)
     if (remembered !== sentence && !isToRemember) continue
-    for (const part of remembered.replace(/[.!…,\s]+$/, '').split(JOINTS)) {
-      const bare = expanded(part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim())
-      if (bare && !MAYBE.test(bare)) clauses.push({ text: bare, isGreeting, isToRemember })
+    const parts = remembered.replace(/[.!…,;\s]+$/, '').split(BOUNDARIES)
+    for (const [index, part] of parts.entries()) {
+      if (UNSURE.test(part) || LIMIT.test(parts[index + 1] ?? '')) continue
+      for (const each of part.split(JOINTS).flatMap(statedIn))
+        clauses.push({ ...each, isGreeting, isToRemember, asked })
     }
   }
   return clauses
+}
+
+/** A hedge before a habit, which means little: "I feel like most of the time I walk". */
+const HEDGE = new RegExp(
+  String.raw`^i feel like(?: that)?,? (?=(?:i|most of the time|`
+    + String.raw`(?:the )?majority of the time) )(?=.{0,30}\b(?:tend|usually|always|often|mostly|gravitate)\b)`,
+  'i',
+)
+/** A conjunction without the clause after it. */
+const LEFT_OVER = / (?:and|but|so|or)$/i
+/** Returns the clauses of a part of a sentence that are not uncertain. */
+function statedIn(part: string): Pick<Clause, 'text' | 'occasion'>[] {
+  const bare = part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim()
+  return runOns(bare)
+    .map((each) => each.replace(LEADS, '').replace(HEDGE, '').replace(LEFT_OVER, '').trim())
+    .map((each) => unfronted(expanded(each)))
+    .filter(({ text }) => text !== '' && !MAYBE.test(text.replace(HEAD, '')) && !HEDGED.test(text))
 }

@@ -2,26 +2,29 @@
 // rules for past events are in past-events.ts. A plan must have a date, so that a reader of the fact knows whether it
 // is over.
 
-import { dated, pastEvent } from './past-events.ts'
+import type { Scene } from './frame.ts'
 import { COUNTED, RELATIVES } from './lists.ts'
-import { thing } from './objects.ts'
+import { standalone, thing } from './objects.ts'
+import { dated } from './past-events.ts'
+import { FUTURE, PERFECT, PERFECT_PROGRESSIVE, PROGRESSIVE } from './predication.ts'
 import type { Statement } from './rule.ts'
-import { MONTHS, numberOf, readTime } from './times.ts'
+import { MONTHS, readTime } from './times.ts'
 
 /** Explicit plans. */
 const PLANS = new RegExp(
   "^(?:i'm|i am|we're|we are)(?: also| both| all| now| finally)* (?:planning (?:to|on)|going to|about to) "
-    + '((?:go|visit|travel|move|start|fly|run|attend|meet|have|host|take|celebrate|see|buy|adopt|begin|leave|launch|'
-    + 'perform|compete|volunteer|join|open|release|present|hike|camp|go on|visiting|travel(?:l)?ing|moving|starting|'
-    + 'flying|running|attending|hosting|taking|going)\\b.*)$',
+    + '((?:go|visit|travel|move|start|fly|run|attend|meet|have(?! to)|host|take|celebrate|see|buy|adopt|begin|'
+    + 'leave|launch|perform|compete|volunteer|join|open|release|present|hike|camp|go on|visiting|'
+    + 'travel(?:l)?ing|moving|starting|flying|running|attending|hosting|taking|going(?! to (?:have|need|be|do|'
+    + 'try|get|let|make|take|go|see)\\b))\\b.*)$',
   'i',
 )
 /** Present and future forms, which are plans only with a future date. */
 const COMING = new RegExp(
   "^(?:i'm|i am|we're|we are|i'll be|i will be|we'll be|we will be)(?: also| both| all| finally)* "
-    + '((?:visiting|travel(?:l)?ing|moving|starting|flying|running|attending|meeting|hosting|celebrating|leaving|'
-    + 'launching|performing|competing|getting married|having|going|opening|putting together|'
-    + 'organi[sz]ing|planning (?=(?:an?|my|our)\\b))\\b.*)$',
+    + '((?:visiting|travel(?:l)?ing|moving|starting|flying|running|attending|meeting|hosting|celebrating|'
+    + 'leaving|launching|performing|competing|getting married|having|going(?! to (?:have|need|be|do|try|get|'
+    + 'let|make|take|go|see)\\b)|opening|putting together|organi[sz]ing|planning (?=(?:an?|my|our)\\b))\\b.*)$',
   'i',
 )
 /** Appointments and other events, which are plans only with a future date. */
@@ -32,15 +35,6 @@ const HAVE_COMING = new RegExp(
 )
 /** Infinitives of verbs that COMING matches. */
 const TO_FORM: Record<string, string> = { 'getting married': 'get married' }
-
-/** An ongoing activity. Its last three groups are the duration and its unit, or the start as month and year. */
-const SINCE = new RegExp(
-  String.raw`^(?:i've|i have|we've|we have) (?:now |already |actually )?been (\w+ing|married|vegan|vegetarian|`
-    + String.raw`a \w+|friends)\b ?(.*?),? (?:for (?:about |around |over |almost |like |at least )?(.+?) (year|`
-    + String.raw`month)s?|since ((?:january|february|march|april|may|june|july|august|september|october|november|`
-    + String.raw`december)? ?(?:19|20)\d\d))(?: now| already)?$`,
-  'i',
-)
 
 const BIRTHDAY = /^my birthday(?:'s| is| was) (?:on )?(.+)$/i
 const BORN_ON = /^i was born (on .+)$/i
@@ -59,29 +53,30 @@ function birthday(clause: string, at: Date): Statement | null {
 }
 
 /** Verbs of temporary states. */
-const UNSETTLED = /^(?:thinking|trying|meaning|wanting|looking|waiting|dying|feeling|hoping|having|going|being)$/i
-function since(clause: string, name: string, at: Date): Statement | null {
-  const [, doing, what = '', amount, unit, from] = SINCE.exec(clause) ?? []
-  if (!doing || UNSETTLED.test(doing)) return null
-  const object = what === '' ? '' : thing(what, name)
-  const n = amount === undefined ? null : numberOf(amount)
-  if (object === null || (from === undefined && n === null)) return null
-  const startDate = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - (unit === 'month' ? n! : 0), 1))
-  const month = `${MONTHS[startDate.getUTCMonth()]} ${startDate.getUTCFullYear()}`
-  const start = from?.trim() ?? (unit?.toLowerCase() === 'year' ? `${at.getUTCFullYear() - n!}` : month)
-  const activity = [doing.toLowerCase(), object].filter(Boolean).join(' ')
-  return { predicate: `has been ${activity} since`, object: start, confidence: 0.85 }
-}
+const UNSETTLED = new RegExp(
+  String.raw`^(?:thinking|trying|meaning|wanting|looking|waiting|dying|feeling|hoping|having|going|`
+    + String.raw`being|living|working|studying|volunteering|getting)$`,
+  'i',
+)
+/** States of "I've been … since". */
+const STATE = /^(married|vegan|vegetarian|a \w+|friends|sober|pescatarian|together|gluten free|gluten-free|diabetic)$/i
 
-/** An acquaintance: "I've known Bob for 3 years". */
-const ACQUAINTANCE = /^(?:i've|i have|we've|we have) known (.+?) for (?:about |around |over |almost )?(\S+) years$/i
-function acquaintance(clause: string, name: string, at: Date): Statement | null {
-  const [, who, years] = ACQUAINTANCE.exec(clause) ?? []
-  const n = years === undefined ? null : numberOf(years)
-  const object = who === undefined ? null : thing(who, name)
-  return n === null || object === null
-    ? null
-    : { predicate: `has known ${object} since`, object: `${at.getUTCFullYear() - n}`, confidence: 0.85 }
+const RELATIONSHIPS: Record<string, string> = { together: 'in a relationship' }
+
+/** Reads an ongoing activity with its beginning: "I've been playing chess for five years". */
+function ongoing({ predication, period, name }: Scene): Statement | null {
+  if (!period?.since || predication.isDenied) return null
+  const { tense, form } = predication
+  const rest = period.rest.replace(/ (?:now|already)$/i, '')
+  const isActivity = tense === PERFECT_PROGRESSIVE && !UNSETTLED.test(form)
+  const state = tense === PERFECT && predication.verb === 'be' ? STATE.exec(rest)?.[1] : undefined
+  if (!isActivity && !state) return null
+  const object = state ?? (rest === '' ? '' : standalone(rest, name))
+  if (object === null) return null
+  const activity = state
+    ? (RELATIONSHIPS[state.toLowerCase()] ?? state.toLowerCase())
+    : [form, object].filter(Boolean).join(' ')
+  return { predicate: `has been ${activity} since`, object: period.since, confidence: 0.85, validFrom: period.from }
 }
 
 function plan(clause: string, name: string, at: Date): Statement | null {
@@ -93,7 +88,13 @@ function plan(clause: string, name: string, at: Date): Statement | null {
     return { predicate: 'plans on', object, confidence: 0.7 }
   }
   const coming = HAVE_COMING.exec(time.rest)?.[1]
-  return coming ? { predicate: 'will have', object: dated(coming, time.when, name), confidence: 0.75 } : null
+  return coming
+    ? {
+        predicate: 'will have',
+        object: dated(coming.replace(/ coming up\b.*$/i, ''), time.when, name),
+        confidence: 0.75,
+      }
+    : null
 }
 
 /** Memories that the speaker will not forget. */
@@ -120,24 +121,16 @@ function mourned(clause: string, name: string, at: Date): Statement | null {
   return { predicate: 'mourns', object: `${name}'s ${who}${time ? `, who died ${time.when}` : ''}`, confidence: 0.8 }
 }
 
-/** A clause that begins with a time: "Last week, I went …". The time is moved to the end. */
-const FRONTED = new RegExp(
-  String.raw`^((?:last|this|next|the day|yesterday|today|tomorrow|on|in|a|an|two|three|`
-    + String.raw`\d+)\b[^,]{0,30}?),? (?=(?:i|we|my)\b)(.+)$`,
-  'i',
-)
-
-/** Reads a statement with a time from a clause in the first person; null if there is none. */
-export function eventOf(clause: string, name: string, at: Date): Statement | null {
-  const [, time, rest] = FRONTED.exec(clause) ?? []
-  const text = time && rest && readTime(time, at, true) ? `${rest} ${time}` : clause
-  return (
-    birthday(text, at)
-    ?? since(text, name, at)
-    ?? acquaintance(text, name, at)
-    ?? plan(text, name, at)
-    ?? remembered(text, name, at)
-    ?? mourned(text, name, at)
-    ?? pastEvent(text, name, at)
-  )
+/** Reads a statement with a time that is no verb frame's; null if there is none. */
+export function eventOf(clause: string, scene: Scene): Statement | null {
+  const { tense, verb, isDenied } = scene.predication
+  const { name, at } = scene
+  const memory = tense === FUTURE ? remembered(clause, name, at) : null
+  if (memory || isDenied) return memory
+  const isPlan = tense & (PROGRESSIVE | FUTURE) || verb === 'have' || verb === 'be' || verb === 'plan'
+  return ongoing(scene) ?? (isPlan ? plan(clause, name, at) : null) ?? (verb === 'be' ? birthday(clause, at) : null)
 }
+
+/** Reads a date of birth or death: "My birthday is on May 3rd", "My grandma passed away last year". */
+export const dateOf = (clause: string, name: string, at: Date): Statement | null =>
+  birthday(clause, at) ?? mourned(clause, name, at)

@@ -1,23 +1,20 @@
-// The types of extraction rules, and the beginnings of patterns that many rules share.
+// The types of extraction rules, and the beginnings of patterns that several rules share.
+
+import { singular } from './objects.ts'
 
 /** A statement about the subject of a clause. A statement whose `object` is null is dropped. `confidence`: 0 to 1. */
-export type Statement = { predicate: string; object: string | null; confidence: number }
+export type Statement = {
+  predicate: string
+  object: string | null
+  confidence: number
+  /** When the statement became true, and when it ceased to be true; absent or null if the clause does not say so. */
+  validFrom?: Date | null
+  validTo?: Date | null
+}
 /** The name that "I" refers to, and whether the line of the clause begins with a greeting. */
 export type Speaker = { name: string; isGreeting: boolean }
 /** The pattern matches from the beginning of a clause. `read` gets its groups; '' for a group that did not match. */
 export type Rule = [pattern: RegExp, read: (match: string[], speaker: Speaker) => Statement | Statement[] | null]
-
-/** Adverbs between the subject and the verb. */
-const ADV =
-  "(?:(?:'ve |have )?(?:really|absolutely|just|also|always|still|currently|now|only|totally|truly|actually|"
-  + 'mostly|usually|both|all|recently|finally|mainly|often|officially|simply|personally|definitely|'
-  + 'particularly|especially|sometimes|happily|quite|very|super|so|such) )*'
-/** Beginnings of patterns: the subject, with a form of "be" or "have", and adverbs. */
-export const I = `(?:i|we) ${ADV}`
-export const AM = `(?:i'm|i am|we're|we are) ${ADV}`
-export const HAVE = `(?:i've|i have|we've|we have)(?: just| recently| finally| now)?`
-
-export const NOT = "(?:don't|do not|can't|cannot|can not|never|don't really|do not really|really don't)"
 
 export const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(`^${pattern}`, 'iu'), read]
 export const statement = (predicate: string, object: string | null, confidence = 0.9): Statement => ({
@@ -25,3 +22,11 @@ export const statement = (predicate: string, object: string | null, confidence =
   object,
   confidence,
 })
+
+/** Returns a statement of a favourite, or of one of several. `kind` may be plural: "city" or "cities". */
+export function favorite(kind: string, object: string | null, isOneOfSeveral: boolean): Statement {
+  const isPlural = /[^s]s$/i.test(kind)
+  if (!isOneOfSeveral && !isPlural) return statement(`favorite ${kind} is`, object)
+  const areSeveral = isPlural && object !== null && (/ and /.test(object) || object.endsWith(` ${kind}`))
+  return statement(areSeveral ? `has as favorite ${kind}` : `has as a favorite ${singular(kind)}`, object)
+}

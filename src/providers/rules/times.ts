@@ -1,7 +1,7 @@
 // Resolves times in a text to calendar dates: "yesterday" in a turn of 8 May 2023 is 2023-05-07. All dates are in UTC,
 // like the creation times of turns. Vague times ("recently", "a few days ago") are not resolved.
 
-type Timed = {
+export type Timed = {
   /** The text without its time. */
   rest: string
   /** The resolved time, for example "on 2023-05-07", "in the week of 2023-05-01" or "in April 2023". */
@@ -9,6 +9,8 @@ type Timed = {
   isFuture: boolean
   /** The day at 00:00 UTC; null for longer periods. */
   day: Date | null
+  /** The first moment of the time, in UTC: 1 April 2023 for "in April 2023". */
+  from: Date
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -56,13 +58,16 @@ const iso = (day: Date) => day.toISOString().slice(0, 10)
 const startOfDay = (at: Date) => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()))
 const monday = (day: Date) => shift(day, -((day.getUTCDay() + 6) % 7))
 
-const month = (at: Date, months: number) => {
-  const first = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1))
-  return `in ${MONTHS[first.getUTCMonth()]} ${first.getUTCFullYear()}`
-}
+type Found = { when: string; isFuture: boolean; from: Date; day?: Date }
+const onDay = (day: Date, today: Date): Found => ({ when: `on ${iso(day)}`, isFuture: day > today, from: day, day })
+const inYear = (year: number, isFuture: boolean): Found => ({ when: `in ${year}`, isFuture, from: firstDay(year, 0) })
+const firstDay = (year: number, month: number) => new Date(Date.UTC(year, month, 1))
 
-type Found = { when: string; isFuture: boolean; day?: Date }
-const onDay = (day: Date, today: Date): Found => ({ when: `on ${iso(day)}`, isFuture: day > today, day })
+/** Returns the month that is `months` after the month of `at`. */
+function month(at: Date, months: number, isFuture = months > 0): Found {
+  const from = firstDay(at.getUTCFullYear(), at.getUTCMonth() + months)
+  return { when: `in ${MONTHS[from.getUTCMonth()]} ${from.getUTCFullYear()}`, isFuture, from }
+}
 
 /** Returns the time `n` units after today, or before today if `n` is negative, in the precision of the unit. */
 function away(unit: string, n: number, today: Date): Found {
@@ -70,14 +75,18 @@ function away(unit: string, n: number, today: Date): Found {
   switch (unit) {
     case 'day':
       return onDay(shift(today, n), today)
-    case 'week':
-      return { when: `in the week of ${iso(monday(shift(today, 7 * n)))}`, isFuture }
-    case 'weekend':
-      return { when: `on the weekend of ${iso(shift(monday(shift(today, 7 * n)), 5))}`, isFuture: n >= 0 }
+    case 'week': {
+      const from = monday(shift(today, 7 * n))
+      return { when: `in the week of ${iso(from)}`, isFuture, from }
+    }
+    case 'weekend': {
+      const from = shift(monday(shift(today, 7 * n)), 5)
+      return { when: `on the weekend of ${iso(from)}`, isFuture: n >= 0, from }
+    }
     case 'month':
-      return { when: month(today, n), isFuture }
+      return month(today, n)
     default:
-      return { when: `in ${today.getUTCFullYear() + n}`, isFuture }
+      return inYear(today.getUTCFullYear() + n, isFuture)
   }
 }
 
@@ -108,6 +117,31 @@ function dated(day: string, name: string, year: string | undefined, isPast: bool
     if (year || (isPast ? date <= today : date >= today)) return onDay(date, today)
   }
   return null
+}
+
+/** Returns the latest day with the number up to today (`isPast`), or the earliest from today on; null if invalid. */
+function dayOfMonth(day: number, isPast: boolean, today: Date): Found | null {
+  const isOver = day <= today.getUTCDate()
+  const months = isPast ? (isOver ? 0 : -1) : isOver ? 1 : 0
+  const date = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + months, day))
+  return date.getUTCDate() === day ? onDay(date, today) : null
+}
+
+/** The first months of the seasons of the northern hemisphere. */
+const SEASONS: Record<string, number> = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }
+/** Returns a season: "this" one is the last that began or, if not `isPast`, the first that has not ended. */
+function season(which: string, name: string, today: Date, isPast: boolean): Found {
+  const first = SEASONS[name]!
+  const year = today.getUTCFullYear()
+  // The season of this year, or of the last year if its end is yet to come: the winter in January.
+  const current = first > 9 && today.getUTCMonth() < 2 ? year - 1 : year
+  const hasBegun = firstDay(current, first) <= today
+  const isOver = firstDay(current, first + 3) <= today
+  const isLast = which === 'last' || which === 'this past' || (which === 'this' && isPast)
+  const back = isLast && (!hasBegun || (which === 'last' && !isOver)) ? -1 : 0
+  const ahead = !isLast && (isOver || (which === 'next' && hasBegun)) ? 1 : 0
+  const from = firstDay(current + back + ahead, first)
+  return { when: `in the ${name} of ${from.getUTCFullYear()}`, isFuture: from > today, from }
 }
 
 /** A pattern of times, and a function that resolves a match. The function returns null for an invalid date. */
@@ -150,6 +184,10 @@ const READERS: Reader[] = [
     ([, name, day, year], today, isPast) => dated(day!, name!, year, isPast, today),
   ],
   [
+    'on the (\\d{1,2})(?:st|nd|rd|th)(?! of)(?! birthday)',
+    ([, day], today, isPast) => dayOfMonth(Number(day), isPast, today),
+  ],
+  [
     `(?:on )?${YEAR}-(\\d\\d)-(\\d\\d)`,
     ([, year, number, day], today) =>
       MONTHS[Number(number) - 1] ? dated(day!, MONTHS[Number(number) - 1]!, year, true, today) : null,
@@ -157,16 +195,27 @@ const READERS: Reader[] = [
   [
     `(?:back )?in (${MONTH}),? (?:of )?${YEAR}`,
     ([, name, year], today) => {
-      const first = new Date(Date.UTC(Number(year), monthIndex(name!), 1))
-      return { when: month(first, 0), isFuture: first > today }
+      const first = firstDay(Number(year), monthIndex(name!))
+      return month(first, 0, first > today)
     },
   ],
+  [`(?:back )?in ${YEAR}`, ([, year], today) => inYear(Number(year), Number(year) > today.getUTCFullYear())],
   [
-    `(?:back )?in ${YEAR}`,
-    ([, year], today) => ({ when: `in ${year}`, isFuture: Number(year) > today.getUTCFullYear() }),
+    `(?:during |over )?(this|last|next|this past|this coming) (${Object.keys(SEASONS).join('|')})`,
+    ([, which, name], today, isPast) => season(which!.toLowerCase(), name!.toLowerCase(), today, isPast),
   ],
+  [`last (${MONTH})`, ([, name], today) => month(today, -cyclic(today.getUTCMonth() - monthIndex(name!)))],
+  [`next (${MONTH})`, ([, name], today) => month(today, cyclic(monthIndex(name!) - today.getUTCMonth()))],
 ]
+/** Returns a difference of months as 1 to 12. */
+const cyclic = (months: number) => ((months + 11) % 12) + 1
+
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
+/** A text without any of these contains no time. */
+const HAS_TIME = new RegExp(
+  String.raw`\d|\b(?:today|tonight|this|yesterday|last|tomorrow|ago|in|past|next|on|coming|${MONTH})\b`,
+  'i',
+)
 
 /**
  * Resolves a time in the text with the first of READERS that matches and returns a time. Returns null if none does.
@@ -174,6 +223,7 @@ const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pat
  * @param isPast whether an ambiguous time, such as "on Monday", is in the past; otherwise in the future
  */
 export function readTime(text: string, at: Date, isPast: boolean): Timed | null {
+  if (!HAS_TIME.test(text)) return null
   const today = startOfDay(at)
   for (const [pattern, read] of compiled) {
     const match = pattern.exec(text)
@@ -181,15 +231,15 @@ export function readTime(text: string, at: Date, isPast: boolean): Timed | null 
     if (!found) continue
     const around = `${text.slice(0, match.index)} ${text.slice(match.index + match[0].length)}`
     const rest = around.replace(/\s+/g, ' ').trim()
-    return { rest, when: found.when, isFuture: found.isFuture, day: found.day ?? null }
+    return { rest, when: found.when, isFuture: found.isFuture, day: found.day ?? null, from: found.from }
   }
   return null
 }
 
 /** Matches relative times. A text in which one remains unresolved is not a lasting fact. */
 export const RELATIVE = new RegExp(
-  String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|`
-    + String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|`
-    + String.raw`lately|just now|upcoming)\b`,
+  String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|`
+    + String.raw`weekend|month|year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|`
+    + String.raw`(?<!too )soon|later|earlier|recently|lately|just now|upcoming)\b`,
   'i',
 )

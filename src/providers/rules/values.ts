@@ -1,28 +1,9 @@
-// The rules for personal values: for topics that the speaker values, benefits from, is motivated by or believes in. A
-// topic must make sense without its context: "pottery" does; "the trip", "this" and "your words" do not.
+// The rules for clauses about a topic: what the speaker values, benefits from, is motivated by, or prefers of its kind, as
+// in "Pottery keeps me calm" and "Rome is my favourite city". A topic must make sense without its context.
 
-import { thing } from './objects.ts'
-import { AM, HAVE, I, rule, statement, type Rule } from './rule.ts'
-
-/** Finite verbs. A topic with one is a part of a sentence. */
-const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|helps?|gets?|says?|means?|isn't|not)\b/i
-/** Topics that need context. "The sea" and similar topics do not. */
-const NEEDS_CONTEXT = new RegExp(
-  String.raw`^(?:the(?! (?:environment|planet|climate|sea|ocean|beach|outdoors|mountains|arts?|truth|future)$)|this|`
-    + String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|no|nobody|none|not|few|`
-    + String.raw`little|hardly|seeing|hearing|knowing|such)\b|`
-    + String.raw`\b(?:me|us)\b`,
-  'i',
-)
-/** Maximum number of words of a topic. */
-const MAX_TOPIC_WORDS = 7
-
-/** Reads a topic, which may be a list: "Friends, family and music". Null if it needs context or is too long. */
-function topic(text: string, name: string): string | null {
-  const list = text.trim().replace(/, /g, ' + ')
-  if (NEEDS_CONTEXT.test(list) || FINITE.test(list) || list.split(' ').length > MAX_TOPIC_WORDS) return null
-  return thing(list, name)?.replaceAll(' +', ',') ?? null
-}
+import { standalone, thing } from './objects.ts'
+import { favorite, rule, statement, type Rule } from './rule.ts'
+import { topic } from './tastes.ts'
 
 /** Adverbs before an adjective, such as "so very", which are omitted. */
 const VERY = '(?: also| all| always| just| really| so| very| super| incredibly| extremely| especially| such)*'
@@ -60,6 +41,10 @@ const DRIVEN: Record<string, string> = {
   drive: 'is motivated by',
 }
 
+/** A word of the kind in "my favourite kind". */
+const KIND_WORD =
+  '(?!of\\b|to\\b|for\\b|part\\b|thing|one\\b|ones\\b|time\\b|moment|place to\\b|because\\b|so\\b|and\\b)[\\p{L}-]+'
+
 export const VALUES: Rule[] = [
   rule(`(.+?)${IS}${VERY} (?:important|precious|dear|sacred|everything) ${TO_ME}${REST}`, ([, what], { name }) =>
     statement('values', topic(what!, name), 0.85),
@@ -70,29 +55,26 @@ export const VALUES: Rule[] = [
     ([, what], { name }) => statement('values', topic(what!, name), 0.8),
   ),
   rule(
-    `(.+?)${IS}${VERY} (?:an? )?(?:huge|big|important|essential|major) part of (?:my|our) (?:lives|life)${REST}`,
+    `(.+?)(?:${IS}| became| has become)${VERY} (?:an? )?(?:huge|big|important|essential|major|crucial|`
+      + `key) (?:part|element) of (?:my|our) (?:lives|life|(?:daily |self-?care |morning |`
+      + `evening )?routine)(?=$|[,. ]).*`,
     ([, what], { name }) => statement('values', topic(what!, name), 0.8),
   ),
   rule(`(.+?)${IS} the most important (?:thing|part) (?:${TO_ME}|of my life|in my life)${REST}`, ([, what], { name }) =>
     statement('values', topic(what!, name), 0.8),
   ),
-  rule(`${I}(?:cherish|value|treasure) (.+)$`, ([, what], { name }) => statement('values', topic(what!, name), 0.85)),
-  rule(`${I}care (?:deeply |a lot |so much |very much )*about (.+)$`, ([, what], { name }) =>
-    statement('cares about', topic(what!, name), 0.85),
-  ),
-  rule(`${I}believe in (?!me\\b|us\\b|you\\b|god's)(.+)$`, ([, what], { name }) =>
-    statement('believes in', topic(what!, name), 0.8),
-  ),
-  rule(`(?:(?:i|we) (?:feel|believe|know) )?(?:that )?it's${VERY} important ${TO_ME} to (.+)$`, ([, what], { name }) =>
+  rule(`(?:that )?it's${VERY} important ${TO_ME} to (.+)$`, ([, what], { name }) =>
     statement('finds it important to', thing(what!, name), 0.8),
   ),
   // Benefits. The cause must need no context. The object must be "me", because "us" may mean people in general.
   rule(
-    `(.+?)(?:'s|'ve| has| have)?(?: really| always| also| definitely)* (?:helps?|helped|lets?|allows?|allowed) me`
-      + '(?: to)? (?!out\\b)(\\p{L}+ .+|relax|unwind|focus|de-?stress|heal|recharge)$',
-    ([, what, effect], { name }) => {
+    `(.+?)(?:'s|'ve| has| have)?(?: really| always| also| definitely)* (helps?|helped|lets?|allows?|allowed) me`
+      + '(?: to)? (?!(?:out|know|see|be|go|in|help|think|tell|say)\\b)(\\p{L}+ .+|relax|unwind|'
+      + 'focus|de-?stress|heal|recharge)$',
+    ([, what, verb, effect], { name }) => {
       const [cause, good] = [topic(what!, name), thing(effect!, name)]
-      return statement('is helped by', cause && good && `${cause} to ${good}`, 0.75)
+      const isOver = /ed$/i.test(verb!)
+      return statement(isOver ? 'was helped by' : 'is helped by', cause && good && `${cause} to ${good}`, 0.75)
     },
   ),
   rule(
@@ -115,20 +97,36 @@ export const VALUES: Rule[] = [
       + '(?: and \\p{L}+)?$',
     ([, what, support], { name }) => statement(SUPPORTS[support!.toLowerCase()]!, topic(what!, name), 0.8),
   ),
-  rule(`${AM}(?:thankful|grateful) for (my .+)$`, ([, what], { name }) =>
-    statement('is thankful for', topic(what!, name), 0.75),
+  rule(
+    `(.+?) (?:is|are) (?:also |next |up |still |definitely )*on (?:my|our) bucket ?list${REST}`,
+    ([, what], { name }) => statement('has on the bucket list', topic(what!, name), 0.8),
   ),
   // Favourites
   rule(
-    `(?:${I}found|${HAVE}(?: finally)? found) (?:my|our) (?:\\p{L}+ )?(?:muses?|passions?|calling)(?:,? in|:) (.+)$`,
+    `(.+?)${IS}(?: mostly| definitely| totally| really| also| always| probably| still|`
+      + ` by far)*(?: one(?: of)?)? (?:my|our) (?:all-time |all time |absolute |new |main |number one |real |`
+      + `true |personal |other )*${FAVOURITE}${REST}`,
     ([, what], { name }) => statement('likes', topic(what!, name), 0.85),
   ),
   rule(
-    `(.+?)${IS}(?: mostly| definitely| totally| really| also| always)*(?: one of)? (?:my|our) `
-      + `(?:all-time |absolute |new |main |number one |real |true )*${FAVOURITE}${REST}`,
-    ([, what], { name }) => statement('likes', topic(what!, name), 0.85),
-  ),
-  rule(`${AM}(?:all about|crazy about|mad about|hooked on) (.+)$`, ([, what], { name }) =>
-    statement('likes', topic(what!, name), 0.85),
+    `(.+?)(?:${IS}| (?:has|have) become| became)(?: definitely| really| also| still| probably|`
+      + ` by far)* ((?:one|some) (?:of )?)?(?:my|our) (?:all-time |all time |absolute |personal |`
+      + `very )*`
+      + `favou?rites? ((?:${KIND_WORD} ){0,2}?${KIND_WORD})`
+      + '(?:$|,.*| (?:of all time|ever|so far|in the|in the world|'
+      + 'to (?:watch|eat|play|visit|cook|read|drink|listen to|do)|and i|because|but|since|by|as)\\b.*)',
+    ([, what, several, kind], { name }) => {
+      const object = favourite(what!, name)
+      const of = thing(kind!, name)
+      if (!of || object === null) return null
+      return favorite(of, object, several !== '')
+    },
   ),
 ]
+
+/** Reads the subject of "… is my favourite"; null for "this", "the first one" and the like. */
+function favourite(text: string, name: string): string | null {
+  const bare = text.replace(/^(?:(?:yes|yeah|oh|well|wow|honestly|personally|i think|also|for me),? )+/i, '')
+  if (/^(?:my|what|which|one|this|that|it|he|she|they|these|those|you|the)\b/i.test(bare)) return null
+  return topic(bare, name) && standalone(bare, name)
+}

@@ -207,7 +207,7 @@ describe('fact services', () => {
       { kind: 'rules' },
       { words: fakeEmbedder(), tokens },
     )
-    expect(extractor.name).toBe('rules-2')
+    expect(extractor.name).toBe('rules-3')
     expect({ judge, profileWriter }).toEqual({ judge: null, profileWriter: null })
     expect(loaded).toContain('rules')
     await close()

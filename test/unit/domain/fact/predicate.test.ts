@@ -67,17 +67,25 @@ describe('a predicate', () => {
     expect(classify(predicate).cardinality).toBe('ONE')
   })
 
-  it.each(['likes', 'speaks', 'visited', 'has a daughter named', 'bought', 'lived in', 'worked at', 'liked'])(
-    '%s has many objects',
-    (predicate) => {
-      expect(classify(predicate).cardinality).toBe('MANY')
-    },
-  )
+  it.each([
+    'likes',
+    'speaks',
+    'visited',
+    'has a daughter named',
+    'has as a favorite city',
+    'bought',
+    'lived in',
+    'worked at',
+    'liked',
+  ])('%s has many objects', (predicate) => {
+    expect(classify(predicate).cardinality).toBe('MANY')
+  })
 
   it.each([
     ['lived in', 'lives in'],
     ['worked at', 'works at'],
     ['favorite film is', 'favorite food is'],
+    ['favorite film is', 'has as a favorite film'],
     ['works at', 'works as'],
     ['was born in', 'was born on'],
     ['is married to', 'is dating'],
@@ -98,11 +106,11 @@ describe('a predicate', () => {
     const { facts } = await createRulesExtractor().extract(turns)
     const unknown = facts.map(({ predicate }) => predicate).filter((each) => classify(each).section === 'OTHER')
     const EVENTS = new RegExp(
-      '^(?:went|visited|bought|ran|started|adopted|finished|joined|signed|plans|will|decided|has been|has known|'
-        + 'painted|took|had|made|got|donated|spent|mourns|wrote|celebrated|struggled|talked|as a child)\\b',
+      '^(?:went|visited|bought|ran|started|adopted|finished|joined|signed|plans|will|decided|was helped|has been|has known|'
+        + 'painted|took|had|made|got|donated|spent|mourns|wrote|celebrated|struggled|talked|as a child|interned|has (?:never |always )?(?:had|wanted))\\b',
     )
     const RELATIONS_AND_PLANS =
-      /^(?:has a \w+ named|runs|is (?:learning|planning)|(?:wants|dreams|is ready|is going) to|looks forward)/
+      /^(?:has a \w+ named|runs|is (?:learning|planning|considering|putting together|taking)|can$|cannot$|(?:wants|dreams|is ready|is going) to|looks forward)/
     expect(unknown.filter((each) => !EVENTS.test(each) && !RELATIONS_AND_PLANS.test(each))).toEqual([])
     expect(new Set(facts.map(({ predicate }) => predicate)).size).toBeGreaterThan(50)
   })

@@ -2,6 +2,7 @@
 // with the facts that it states as "predicate | object" about Ada, or as "subject | predicate | object". A sentence
 // without facts contains wording that resembles a fact, or is one that the rules do not cover.
 
+import { CHAT, NO_CHAT } from './labels-chat.ts'
 import { LIFE, NO_LIFE } from './labels-life.ts'
 
 export type Labelled = [text: string, ...facts: string[]]
@@ -37,7 +38,9 @@ const STATED: Labelled[] = [
   ['I quit my job at Initech.', 'no longer works at | Initech'],
   ['I no longer work for Globex.', 'no longer works at | Globex'],
   ['I work in logistics.', 'works in | logistics'],
-  ["I'm studying marine biology at Kiel.", 'studies | marine biology'],
+  ["Hi, I'm German.", 'is | German'],
+  ["I'm thinking of moving to Ghent.", 'is considering | moving to Ghent'],
+  ["I'm studying marine biology at Kiel.", 'studies | marine biology', 'studies at | Kiel'],
   ["I'm a student at MIT.", 'studies at | MIT'],
   ['I graduated from Oxford.', 'graduated from | Oxford'],
   ['I have a degree in chemistry.', 'has a degree in | chemistry'],
@@ -97,7 +100,7 @@ const STATED: Labelled[] = [
   ["I've been playing chess for five years.", 'has been playing chess since | 2021'],
   ["I've been vegetarian since 2019.", 'has been vegetarian since | 2019'],
   ["I've known Bob for 3 years.", 'has known Bob since | 2023'],
-  ['I go swimming every morning.', 'has the habit | go swimming every morning'],
+  ['I go swimming every morning.', 'has the habit of | going swimming every morning'],
   ["I'm learning Portuguese.", 'is learning | Portuguese'],
   ['I want to become a pilot.', 'wants to | become a pilot'],
   // Past and future events
@@ -141,7 +144,6 @@ const NOT_STATED = [
   "Maybe I'll work at Globex.",
   'I could live in Spain.',
   'I think I like jazz.',
-  "I'm thinking of moving to Ghent.",
   'I hope to visit Rome next month.',
   'Imagine I am 90 years old.',
   'She said "I live in Madrid".',
@@ -173,7 +175,6 @@ const NOT_STATED = [
   "I don't like it here.",
   "I'm happy.",
   "I'm so tired today.",
-  "Hi, I'm German.",
   "Hi, I'm Happy.",
   "I'm in.",
   "I'm home.",
@@ -252,4 +253,7 @@ const NOT_STATED = [
   'I collect my thoughts.',
 ]
 
-export const LABELLED: Labelled[] = [...STATED, ...LIFE, ...[...NOT_STATED, ...NO_LIFE].map((text): Labelled => [text])]
+export const LABELLED: Labelled[] = [
+  ...[...STATED, ...LIFE, ...CHAT],
+  ...[...NOT_STATED, ...NO_LIFE, ...NO_CHAT].map((text): Labelled => [text]),
+]
