@@ -265,6 +265,7 @@ const HEDGE = new RegExp(
 )
 /** A conjunction without the clause after it. */
 const LEFT_OVER = / (?:and|but|so|or)$/i
+
 /** Returns the clauses of a part of a sentence that are not uncertain. */
 function statedIn(part: string): Pick<Clause, 'text' | 'occasion'>[] {
   const bare = part.replace(LEADS, '').replace(VOCATIVE, '').replace(LEADS, '').trim()

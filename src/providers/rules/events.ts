@@ -61,8 +61,6 @@ const UNSETTLED = new RegExp(
 /** States of "I've been … since". */
 const STATE = /^(married|vegan|vegetarian|a \w+|friends|sober|pescatarian|together|gluten free|gluten-free|diabetic)$/i
 
-const RELATIONSHIPS: Record<string, string> = { together: 'in a relationship' }
-
 /** Reads an ongoing activity with its beginning: "I've been playing chess for five years". */
 function ongoing({ predication, period, name }: Scene): Statement | null {
   if (!period?.since || predication.isDenied) return null
@@ -73,9 +71,9 @@ function ongoing({ predication, period, name }: Scene): Statement | null {
   if (!isActivity && !state) return null
   const object = state ?? (rest === '' ? '' : standalone(rest, name))
   if (object === null) return null
-  const activity = state
-    ? (RELATIONSHIPS[state.toLowerCase()] ?? state.toLowerCase())
-    : [form, object].filter(Boolean).join(' ')
+  // "We've been together" leaves out with whom.
+  const lasting = state?.toLowerCase().replace(/^together$/, 'in a relationship')
+  const activity = lasting ?? [form, object].filter(Boolean).join(' ')
   return { predicate: `has been ${activity} since`, object: period.since, confidence: 0.85, validFrom: period.from }
 }
 

@@ -2,7 +2,7 @@
 // "we're from …". Moods ("I'm tired") and places of the moment are not facts.
 
 import { properName, standalone, thing } from './objects.ts'
-import { dwelling, organisation, place, withoutContext } from './places.ts'
+import { dwelling, organisation, place, indefinite } from './places.ts'
 import { CHARACTERS, DEMONYMS, GROUPS, JOBS, STATES, STUDENTS } from './lists.ts'
 import { denial, during, frame, NOW, SIMPLE, simple, type Frame } from './frame.ts'
 import { PAST_TENSE, PERFECT, PRESENT } from './predication.ts'
@@ -249,7 +249,7 @@ export const BEING_FRAMES: Frame[] = [
         scene,
         statement(
           'is a member of',
-          group && !/^the (?:team|club|band|group|choir|community|church)$/i.test(group) ? withoutContext(group) : null,
+          group && !/^the (?:team|club|band|group|choir|community|church)$/i.test(group) ? indefinite(group) : null,
           0.8,
         ),
       )

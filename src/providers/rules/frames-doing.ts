@@ -96,6 +96,13 @@ const TRIVIAL = new RegExp(
 const intended = (text: string, name: string): string | null =>
   intention.test(text) && !TRIVIAL.test(text) && !RELATIVE.test(text) ? action(text, name) : null
 
+/** Prospects of the day, or without content: "hearing from you", "the weekend". */
+const OF_THE_DAY = new RegExp(
+  String.raw`^(?:hear|see|chat|talk|meet|catch|trying|an? (?:good|great|nice|mix))|\b(?:weekend|`
+    + String.raw`break|chat|call|day|hearing|match|week|night|evening)$`,
+  'i',
+)
+
 export const DOING_FRAMES: Frame[] = [
   frame(PROJECTS, ONGOING, '', project),
   frame(
@@ -175,14 +182,7 @@ export const DOING_FRAMES: Frame[] = [
   frame('look', PRESENT | PROGRESSIVE, 'forward to', ({ name }, what) =>
     statement(
       'looks forward to',
-      !/^(?:(?:an?|my|our) .|\p{L}+ing .)/iu.test(what)
-        || new RegExp(
-          String.raw`^(?:hear|see|chat|talk|meet|catch|trying|an? (?:good|great|nice|mix))|\b(?:weekend|`
-            + String.raw`break|chat|call|day|hearing|match|week|night|evening)$`,
-          'i',
-        ).test(what)
-        ? null
-        : action(what, name),
+      !/^(?:(?:an?|my|our) .|\p{L}+ing .)/iu.test(what) || OF_THE_DAY.test(what) ? null : action(what, name),
       0.7,
     ),
   ),

@@ -17,21 +17,20 @@ const OF_A_KIND = new RegExp(
 )
 const BEFORE = /,? (?:before|yet|in my life|in my entire life|either|at all|until now|so far|myself|though)$/i
 
+/** Objects that are no experiences: "much trouble", "a good time lately". */
+const NO_EXPERIENCE = new RegExp(
+  String.raw`^(?:sure|able|bad|good|more|much|many|so|too|fully|part|really|anything)\b|`
+    + String.raw`\b(?:problems?|issues?|chance|time|idea|luck|trouble|reason|experience)\b|\b(?:much|`
+    + String.raw`enough|lately|in (?:a|years|so|forever|months))\b`,
+  'i',
+)
+
 function experience({ name, predication }: Scene): Statement | null {
   const { verb, form, isDenied } = predication
   const rest = predication.rest.replace(BEFORE, '')
   if (!OF_A_KIND.test(rest) || RELATIVE.test(rest)) return null
   const object = standalone(rest.replace(/^any (?:of )?/i, ''), name)
-  if (
-    object === null
-    || new RegExp(
-      String.raw`^(?:sure|able|bad|good|more|much|many|so|too|fully|part|really|anything)\b|`
-        + String.raw`\b(?:problems?|issues?|chance|time|idea|luck|trouble|reason|experience)\b|\b(?:much|`
-        + String.raw`enough|lately|in (?:a|years|so|forever|months))\b`,
-      'i',
-    ).test(object)
-  )
-    return null
+  if (object === null || NO_EXPERIENCE.test(object)) return null
   const [, to = '', thing = object] =
     verb === 'be' || verb === 'travel' || verb === 'go' ? (/^(to) (.+)$/.exec(object) ?? []) : []
   if (

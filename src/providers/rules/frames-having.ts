@@ -63,6 +63,13 @@ function possession(what: string, name: string): string | null {
 const languages = new RegExp(`\\b(?:${LANGUAGES})\\b`, 'giu')
 const PET = new RegExp(`\\b(?:${PETS})\\b`, 'iu')
 
+/** Words that say that a possession is over. */
+const FORMERLY = new RegExp(
+  String.raw`,? (?:in the past|before|growing up|as an? (?:kid|child|teen\w*)|when i was .*|`
+    + String.raw`back (?:then|in the day).*|years ago|for (?:many )?years)$`,
+  'i',
+)
+
 export const HAVING_FRAMES: Frame[] = [
   // People, pets and belongings
   frame('have|get|adopt', PRESENT | DONE, '', (_, what) => {
@@ -115,13 +122,8 @@ export const HAVING_FRAMES: Frame[] = [
       : null
   }),
   frame('have|own', PAST_TENSE | PERFECT | FORMER, '', ({ name, at, predication }, what) => {
-    const time = new RegExp(
-      String.raw`,? (?:in the past|before|growing up|as an? (?:kid|child|teen\w*)|when i was .*|`
-        + String.raw`back (?:then|in the day).*|years ago|for (?:many )?years)$`,
-      'i',
-    )
-    const isFormer = time.test(what) || predication.tense === FORMER
-    const object = possession(what.replace(time, ''), name)
+    const isFormer = FORMERLY.test(what) || predication.tense === FORMER
+    const object = possession(what.replace(FORMERLY, ''), name)
     if (object === null || !PET.test(object) || timeOf(what, at, true).time) return null
     if (predication.tense === PERFECT) return statement('has had', object, 0.85)
     return isFormer ? statement('used to have', object, 0.85) : null

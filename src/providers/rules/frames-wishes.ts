@@ -51,6 +51,13 @@ const media = (form: string) => (scene: Scene, what: string) => {
     : null
 }
 
+/** Decisions of a moment: "to get a snack". */
+const OF_THE_MOMENT = new RegExp(
+  String.raw`^(?:just )?(?:pick|give|put|see|leave|let|skip|wait|look|check|play|buy|get|go|try|stay|`
+    + String.raw`take|do|have|make (?:some|a)|watch|eat|order)\b`,
+  'i',
+)
+
 export const WISH_FRAMES: Frame[] = [
   // Wishes and projects
   frame('want', PRESENT, `to (?=${WISHES})`, ({ name }, what) =>
@@ -98,16 +105,6 @@ export const WISH_FRAMES: Frame[] = [
   frame('read|watch|rewatch|reread|play|binge', PROGRESSIVE, '', media('is')),
   frame('read|watch|rewatch|reread|play|binge', PERFECT_PROGRESSIVE, '', media('has been')),
   frame('decide|agree', DONE, '(to|on|against)', ({ name }, what, [to]) =>
-    statement(
-      `decided ${to!.toLowerCase()}`,
-      new RegExp(
-        String.raw`^(?:just )?(?:pick|give|put|see|leave|let|skip|wait|look|check|play|buy|get|go|try|stay|`
-          + String.raw`take|do|have|make (?:some|a)|watch|eat|order)\b`,
-        'i',
-      ).test(what)
-        ? null
-        : thing(what, name),
-      0.85,
-    ),
+    statement(`decided ${to!.toLowerCase()}`, OF_THE_MOMENT.test(what) ? null : thing(what, name), 0.85),
   ),
 ]

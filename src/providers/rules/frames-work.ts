@@ -2,7 +2,7 @@
 
 import { denial, DONE, during, frame, NOW, since, timeOf, type Frame } from './frame.ts'
 import { properName, standalone, thing } from './objects.ts'
-import { organisation, withoutContext } from './places.ts'
+import { organisation, indefinite } from './places.ts'
 import { FORMER, PAST_TENSE, PERFECT_PROGRESSIVE, PRESENT, PROGRESSIVE } from './predication.ts'
 import { statement, type Statement } from './rule.ts'
 
@@ -148,7 +148,7 @@ export const WORK_FRAMES: Frame[] = [
   ),
   frame('volunteer', NOW, 'at|for|with', (scene, what) => {
     const where = thing(what, scene.name)
-    return during(scene, statement('volunteers at', where && withoutContext(where)))
+    return during(scene, statement('volunteers at', where && indefinite(where)))
   }),
   frame('volunteer', NOW, 'as', ({ name }, what) =>
     statement('volunteers as', /^an? /i.test(what) ? thing(what, name) : null, 0.8),
@@ -163,15 +163,15 @@ export const WORK_FRAMES: Frame[] = [
   ),
 ]
 
+/** Words after "work at" and "work for" that are no companies. */
+const NO_COMPANY = new RegExp(
+  String.raw`^(?:home|night|nights|noon|work|once|times|least|all|most|midnight|dawn|weekends?|`
+    + String.raw`school|them|him|her|people|free|money|fun|myself|years|months|hours|now|it|this|that|`
+    + String.raw`various|different|several|clients?|kids|children|customers?|others)$`,
+)
+
 /** A company that is written without a capital: "google". */
 function brand(what: string): string | null {
   const [, word] = /^([a-z][a-z0-9&'-]{2,})(?=$|[,.]| (?:and|as|in|now|for|but|so|with)\b)/.exec(what) ?? []
-  return word
-    && !new RegExp(
-      String.raw`^(?:home|night|nights|noon|work|once|times|least|all|most|midnight|dawn|weekends?|`
-        + String.raw`school|them|him|her|people|free|money|fun|myself|years|months|hours|now|it|this|that|`
-        + String.raw`various|different|several|clients?|kids|children|customers?|others)$`,
-    ).test(word)
-    ? word
-    : null
+  return word && !NO_COMPANY.test(word) ? word : null
 }

@@ -18,19 +18,26 @@ export const GREETING_RULES: Rule[] = [
   }),
 ]
 
+/** Words after "is called" that are no names. */
+const NOT_A_NAME = new RegExp(
+  String.raw`^(?:not|so|really|very|pretty|just|the|an?|also|actually|on|too|like|unique|weird|here|`
+    + String.raw`there|cute|funny)$`,
+)
+
 /** Reads a name that may lack its capital: "soufflé" becomes "Soufflé". */
 function named(text: string): string | null {
   const name = wholeName(text)
   if (name) return name
   const [word] = /^\p{Ll}[\p{L}'-]{1,20}$/u.exec(text) ?? []
-  return word
-    && !new RegExp(
-      String.raw`^(?:not|so|really|very|pretty|just|the|an?|also|actually|on|too|like|unique|weird|here|`
-        + String.raw`there|cute|funny)$`,
-    ).test(word)
-    ? word.charAt(0).toUpperCase() + word.slice(1)
-    : null
+  return word && !NOT_A_NAME.test(word) ? word.charAt(0).toUpperCase() + word.slice(1) : null
 }
+
+/** Values that only judge: "hard", "the best". */
+const JUDGEMENT = new RegExp(
+  String.raw`^(?:the (?:same|best|worst)|tiring|hard|great|good|easy|fun|busy|awesome|amazing|`
+    + String.raw`stressful|boring|ok|okay|fine)\b`,
+  'i',
+)
 
 /**
  * Reads a property's value. Pronouns such as "she/her" are a value. An infinitive is a value only of a goal, a job or a
@@ -40,13 +47,7 @@ function property(what: string, value: string, name: string): string | null {
   if (/^[a-z]+\/[a-z]+(?:\/[a-z]+)?$/i.test(value)) return value
   if (/\b(?:is|are)\b/i.test(value)) return null
   if (/^(?:to |going|getting|wrong|different)/i.test(value) && !/goal|job|dream/i.test(what)) return null
-  return new RegExp(
-    String.raw`^(?:the (?:same|best|worst)|tiring|hard|great|good|easy|fun|busy|awesome|amazing|`
-      + String.raw`stressful|boring|ok|okay|fine)\b`,
-    'i',
-  ).test(value)
-    ? null
-    : (/^to /i.test(value) ? standalone : thing)(value, name)
+  return JUDGEMENT.test(value) ? null : (/^to /i.test(value) ? standalone : thing)(value, name)
 }
 
 /** Kinds of favourites that are no kinds of things. */

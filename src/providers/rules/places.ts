@@ -29,7 +29,7 @@ const ONE_OF_MANY = new RegExp(
   'u',
 )
 /** Replaces the article of an organisation that has no name: "a chess club" for "the chess club". */
-export const withoutContext = (organisation: string): string =>
+export const indefinite = (organisation: string): string =>
   organisation.replace(ONE_OF_MANY, (_, kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`)
 
 /** Reads an employer or a school, such as "Initech" or "the local bakery"; null for other text. */
@@ -37,7 +37,7 @@ export function organisation(text: string, speaker: string): string | null {
   const name = properName(text)
   if (name) return name.replace(/ (?:and|for|of)$/, '')
   const other = thing(text.replace(/\s+(?:in|for|as|near|with|downtown)\s.*$/i, ''), speaker)
-  return other && /^(?:an?|the|my)\s/i.test(other) ? withoutContext(other) : null
+  return other && /^(?:an?|the|my)\s/i.test(other) ? indefinite(other) : null
 }
 
 const DWELLING = new RegExp(

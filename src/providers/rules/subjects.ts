@@ -40,13 +40,16 @@ const ADVERB = new RegExp(
   'i',
 )
 
+/** "Is" contracted with the subject, and what follows it: "'s a nurse". */
+const CONTRACTED = new RegExp(
+  String.raw`^['’]s (?=(?:an?|the|called|named|from|in|at|on|not|so|very|allergic|also|married|vegan|`
+    + String.raw`\p{L}+ing|\d+)\b)(.+)$`,
+  'iu',
+)
+
 /** Rewrites a verb phrase in the third person, such as "lives in Rome", in the first; null for other text. */
 function inFirstPerson(phrase: string): string | null {
-  const contracted = new RegExp(
-    String.raw`^['’]s (?=(?:an?|the|called|named|from|in|at|on|not|so|very|allergic|also|married|vegan|`
-      + String.raw`\p{L}+ing|\d+)\b)(.+)$`,
-    'iu',
-  ).exec(phrase)?.[1]
+  const contracted = CONTRACTED.exec(phrase)?.[1]
   if (contracted === undefined && /^['’]s/.test(phrase)) return null
   if (contracted) return `I'm ${contracted}`
   let [adverbs, rest] = ['', phrase.trimStart()]

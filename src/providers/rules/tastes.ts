@@ -43,6 +43,12 @@ const LASTING_STATE = new RegExp(
 )
 const INTENSIFIED = /^(?:to )?(?:just |also |really |always |especially |sometimes |simply )+/i
 
+/** Verbs whose gerund says nothing without an object. */
+const LACKS_OBJECT = new RegExp(
+  String.raw`^(?:do|play|share|watch|make|have|use|want|need|give|put|take|bring|buy|wear|show|go|`
+    + String.raw`create|learn|own|add)$`,
+)
+
 /** Reads the object of a like; null if the like is momentary or the object needs context. */
 export function liking(text: string, name: string): string | null {
   const plain = text
@@ -59,15 +65,7 @@ export function liking(text: string, name: string): string | null {
   if (object === null || (/^the /i.test(object) && !isNamed(object))) return null
   // "I like to do" and "I love making" lack their object.
   const isSingle = !object.replace(/^to | (?:occasionally|sometimes|often)$/gi, '').includes(' ')
-  if (
-    isVerbal
-    && isSingle
-    && new RegExp(
-      String.raw`^(?:do|play|share|watch|make|have|use|want|need|give|put|take|bring|buy|wear|show|go|`
-        + String.raw`create|learn|own|add)$`,
-    ).test(verb.lemma)
-  )
-    return null
+  if (isVerbal && isSingle && LACKS_OBJECT.test(verb.lemma)) return null
   return object
 }
 

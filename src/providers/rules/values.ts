@@ -116,7 +116,7 @@ export const VALUES: Rule[] = [
       + '(?:$|,.*| (?:of all time|ever|so far|in the|in the world|'
       + 'to (?:watch|eat|play|visit|cook|read|drink|listen to|do)|and i|because|but|since|by|as)\\b.*)',
     ([, what, several, kind], { name }) => {
-      const object = favourite(what!, name)
+      const object = favoriteTopic(what!, name)
       const of = thing(kind!, name)
       if (!of || object === null) return null
       return favorite(of, object, several !== '')
@@ -125,7 +125,7 @@ export const VALUES: Rule[] = [
 ]
 
 /** Reads the subject of "… is my favourite"; null for "this", "the first one" and the like. */
-function favourite(text: string, name: string): string | null {
+function favoriteTopic(text: string, name: string): string | null {
   const bare = text.replace(/^(?:(?:yes|yeah|oh|well|wow|honestly|personally|i think|also|for me),? )+/i, '')
   if (/^(?:my|what|which|one|this|that|it|he|she|they|these|those|you|the)\b/i.test(bare)) return null
   return topic(bare, name) && standalone(bare, name)
