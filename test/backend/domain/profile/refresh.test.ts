@@ -104,7 +104,7 @@ describe.each(backends)('profiles on $name', (backend) => {
       ],
     })
     const { content } = await refreshUserProfile(deps, tenant.as('ada'), { userId: 'ada' })
-    expect(content).toBe('## Preferences\n- likes tea\n\n## Other\n- fears spiders')
+    expect(content).toBe('## About\n- fears spiders\n\n## Preferences\n- likes tea')
     const ofBob = (await getProfiles(deps, tenant.as('bob'), ['ada'])).get('ada')!
     expect(ofBob.content).toBe('## Preferences\n- likes tea')
     expect(ofBob.tokenCount).toBe(await deps.tokens.count(ofBob.content))
