@@ -68,8 +68,6 @@ export const counters = {
   redactions: new Map<string, number>(),
   /** Repeated queries: executed by a compiled plan, and executed without one. */
   plans: { planned: 0, fallback: 0 },
-  /** Appends of plain turns: written by the fast statement for them, and by the statement for all turns. */
-  plainAppends: { written: 0, fallback: 0 },
 }
 
 /** Maximum number of codes that are counted separately; further codes count as OTHER. The server defines all codes. */

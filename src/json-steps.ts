@@ -34,8 +34,12 @@ export const isLargerThan = (value: unknown, units: number): boolean => unitsOf(
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('toJSON' in value && typeof value.toJSON === 'function')
 
-/** Appends the JSON of the value to `pieces`; yields between steps. */
-function* print(value: unknown, pieces: Buffer[]): Generator<void, void> {
+/**
+ * Returns the same JSON as JSON.stringify, in UTF-8, as pieces to concatenate; yields between steps. The value must be an
+ * object or a list of JSON values; functions and symbols are not supported.
+ */
+export function* jsonSteps(value: object): Generator<void, Buffer[]> {
+  const pieces: Buffer[] = []
   let text = ''
   function* add(each: unknown): Generator<void, void> {
     if (!isPlain(each) || !isLargerThan(each, STEP_UNITS)) {
@@ -58,17 +62,11 @@ function* print(value: unknown, pieces: Buffer[]): Generator<void, void> {
   }
   yield* add(value)
   pieces.push(Buffer.from(text))
-}
-
-/**
- * Returns the same JSON as JSON.stringify, in UTF-8, as pieces to concatenate. The value must be an object or a list of
- * JSON values; functions and symbols are not supported.
- */
-export async function stringifyInSteps(value: object): Promise<Buffer[]> {
-  const pieces: Buffer[] = []
-  await runStepsYielding(print(value, pieces))
   return pieces
 }
+
+/** Runs `jsonSteps`, and yields to the event loop between steps when it is due. */
+export const stringifyInSteps = (value: object): Promise<Buffer[]> => runStepsYielding(jsonSteps(value))
 
 /** Maximum number of levels that are parsed in steps. A deeper value is parsed in one step. */
 const STEP_LEVELS = 8

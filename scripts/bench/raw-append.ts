@@ -18,17 +18,8 @@ export type AppendedTurn = { id: string; seq: number }
 
 /** Calls append_turns with one turn. The call waits for the conversation's lock. */
 export async function appendByCall(pool: Pool, conversationId: string): Promise<AppendedTurn> {
-  const turn = {
-    id: newId('turn'),
-    actor,
-    kind: 'HUMAN',
-    role: 'USER',
-    status: 'COMMITTED' as const,
-    text: TEXT,
-    tokens: TOKENS,
-    calls: [],
-  }
-  const [row] = await appendTurns(pool, [{ conversationId, tenant, viewer: 'speaker', turns: [turn] }], true)
+  const turn = { id: newId('turn'), actor, role: 'USER', status: 'COMMITTED' as const, text: TEXT, tokens: TOKENS }
+  const [row] = await appendTurns(pool, [{ conversationId, tenant, viewer: 'speaker', turns: [turn] }], { wait: true })
   return { id: row!.id, seq: row!.seq }
 }
 

@@ -126,15 +126,6 @@ const TRAFFIC: Definition[] = [
     labels: ['outcome'],
     read: () => by('outcome', Object.entries(counters.plans)),
   },
-  {
-    name: 'colloquy_plain_appends_total',
-    type: 'counter',
-    help:
-      'Calls that append plain turns. `outcome`: written (by the statement for them) or fallback (by the one for all '
-      + 'turns).',
-    labels: ['outcome'],
-    read: () => by('outcome', Object.entries(counters.plainAppends)),
-  },
 ]
 
 const CLIENTS: Definition[] = [

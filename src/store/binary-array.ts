@@ -25,10 +25,10 @@ function allocate(type: keyof typeof TYPES, length: number, hasNull: boolean, by
   return buffer
 }
 
-/** Encodes a list that is not empty. Texts of type jsonb must be JSON. */
+/** Encodes a list that is not empty. Texts of type jsonb must be JSON. A buffer is a text in UTF-8. */
 export function* binaryTexts(
   type: 'text' | 'jsonb',
-  values: readonly (string | null)[],
+  values: readonly (string | Buffer | null)[],
 ): Generator<void, Buffer<ArrayBuffer>> {
   const prefix = type === 'jsonb' ? 1 : 0
   const sizes: number[] = []
@@ -48,7 +48,7 @@ export function* binaryTexts(
     at = buffer.writeInt32BE(sizes[index]!, at)
     if (value === null) continue
     if (prefix) at = buffer.writeUInt8(JSONB_VERSION, at)
-    at += buffer.write(value, at)
+    at += typeof value === 'string' ? buffer.write(value, at) : value.copy(buffer, at)
     if (at < nextStep) continue
     nextStep = at + STEP_BYTES
     yield

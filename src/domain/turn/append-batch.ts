@@ -1,13 +1,11 @@
 // Chooses the waiting calls that the next statement writes, and groups the statement's rows by call. Pure:
 // append-queue.ts runs the statement. A conversation's calls are taken in order of arrival, without skipping any.
 
-import type { AppendCall, AppendRow } from '../../store/sql/turn/append-turns.ts'
+import type { AppendCall } from '../../store/sql/turn/append-call.ts'
+import type { AppendRow } from '../../store/sql/turn/append-turns.ts'
 
-/**
- * A waiting call. `text` is the length of its turns' text, in UTF-16 units. `isPlain` is true if append_plain_turns
- * accepts the call (append-plain-turns.ts).
- */
-export type WaitingAppend = { readonly call: AppendCall; readonly text: number; readonly isPlain: boolean }
+/** A waiting call. `text` is the length of its turns' text, in UTF-16 units. */
+export type WaitingAppend = { readonly call: AppendCall; readonly text: number }
 
 /** Maximum number of turns, and of UTF-16 units of text, per statement. A call that exceeds one is written alone. */
 export type BatchLimits = { turns: number; text: number }
@@ -21,9 +19,6 @@ const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 const LARGE_TEXT = 64 * 1024
 
 export const isLarge = ({ text }: WaitingAppend): boolean => text > LARGE_TEXT
-
-/** Whether append_plain_turns can write the batch. Either all calls of a batch are plain, or none is. */
-export const isPlainBatch = (batch: readonly WaitingAppend[]): boolean => batch[0]!.isPlain
 
 /** Returns the key of the queue in which a call waits: one per conversation and tenant. Ids contain no space. */
 export const queueKeyOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
@@ -72,8 +67,6 @@ export function chooseBatch<Append extends WaitingAppend>(
     for (const append of appends) {
       const fits = turns + append.call.turns.length <= limits.turns && text + append.text <= limits.text
       if (batch.length > 0 && !fits) break
-      // The statement for plain calls writes no other calls.
-      if (batch.length > 0 && append.isPlain !== batch[0]!.isPlain) break
       if (batch.length > 0 ? isLarge(append) !== isLarge(batch[0]!) : isLarge(append) && !allowLarge) break
       if (isExcluded(batch, first, append.call)) break
       batch.push(append)

@@ -9,9 +9,10 @@ import type { JournalRange } from '../publisher.ts'
 import { counters } from '../../counters.ts'
 import { QueueDelay } from '../../queue-delay.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
-import { appendPlainTurns, isPlain } from '../../store/sql/turn/append-plain-turns.ts'
-import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { chooseBatch, isLarge, isPlainBatch, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
+import type { AppendCall } from '../../store/sql/turn/append-call.ts'
+import { appendTurns, type AppendRow } from '../../store/sql/turn/append-turns.ts'
+import { chooseBatch, isLarge, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
+import { APPEND_LIMITS } from './append-refusal.ts'
 
 export type AppendQueue = {
   /**
@@ -92,7 +93,7 @@ export function createAppendQueue(
     append(call) {
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
-        const append = { call, text, isPlain: isPlain(call), enteredAt: delay.enter(), resolve, reject }
+        const append = { call, text, enteredAt: delay.enter(), resolve, reject }
         const key = queueKeyOf(call)
         const appends = queue.waiting.get(key)
         if (appends) appends.push(append)
@@ -154,19 +155,17 @@ const wasRefused = (error: unknown): boolean =>
 
 /**
  * Writes the calls and resolves them. Without `wait`, the statement skips the calls of locked or unknown conversations,
- * and this function returns them unresolved. The statement for plain calls also skips calls that a check might refuse
- * and, to keep the order, all calls of their conversations. append_turns then executes or refuses the skipped calls.
+ * and this function returns them unresolved.
  */
 async function execute(
   queue: Pick<QueueState, 'pool' | 'onWritten'>,
   batch: QueuedAppend[],
   wait: boolean,
-  plain = !wait && isPlainBatch(batch),
 ): Promise<QueuedAppend[]> {
   let rows: AppendRow[]
   try {
     const calls = batch.map(({ call }) => call)
-    rows = plain ? await appendPlainTurns(queue.pool, calls) : await appendTurns(queue.pool, calls, wait)
+    rows = await appendTurns(queue.pool, calls, { wait, limits: APPEND_LIMITS })
   } catch (error) {
     if (batch.length > 1 && wasRefused(error)) {
       // An invalid call must not make the other calls fail: send each call alone, in order.
@@ -185,11 +184,6 @@ async function execute(
   queue.onWritten(answered)
   for (const { append, rows } of answered) append.resolve(rows)
   const skipped = batch.filter((_, index) => !byCall.has(index))
-  if (plain) {
-    counters.plainAppends.written += answered.length
-    counters.plainAppends.fallback += skipped.length
-    return skipped.length === 0 ? [] : execute(queue, skipped, false, false)
-  }
   if (!wait) return skipped
   // A statement that waits for locks skips only unknown conversations.
   for (const append of skipped) append.resolve([])

@@ -1,8 +1,8 @@
 // The errors of refused appends and edits, and the limits that appends check.
 
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
+import type { AppendLimits } from '../../store/sql/turn/append-call.ts'
 import type {
-  AppendLimits,
   AppendRow,
   ClaimFault,
   ResultFault,

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import type { AppendedTurn } from '../../store/sql/turn/append-turns.ts'
+import type { AppendedTurn } from '../../store/sql/turn/append-call.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
@@ -13,7 +13,7 @@ import { redactInput, redactItems } from '../redaction.ts'
 import { holdText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { APPEND_LIMITS, refusalOf } from './append-refusal.ts'
+import { refusalOf } from './append-refusal.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
 import { single, type Appended, type AppendedTurns } from './appended.ts'
 import { contentOf, toParts, type Content } from './content.ts'
@@ -79,7 +79,6 @@ async function append(
     // The number of open turns is limited per principal, because one principal may act as many actors.
     viewer: viewer.principal?.actor ?? viewer.actor,
     expected,
-    limits: APPEND_LIMITS,
     turns,
   })
   const [first] = rows

@@ -4,7 +4,7 @@
 import { InvalidInput } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { readCallOfTurn, readCallWithSameId } from '../../store/sql/approval/read-waiting-calls.ts'
-import type { ToolResultRef } from '../../store/sql/turn/append-turns.ts'
+import type { ToolResultRef } from '../../store/sql/turn/append-call.ts'
 import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
 import { callStands, callWaits } from './append-refusal.ts'
 import { partsOf, type Content } from './content.ts'

@@ -3,7 +3,8 @@
 // calls of turns that are written together, and describes the failures of both.
 
 import { InvalidInput } from '../../errors.ts'
-import type { ResultFault, ToolCallRef, ToolResultRef } from '../../store/sql/turn/append-turns.ts'
+import type { ToolCallRef, ToolResultRef } from '../../store/sql/turn/append-call.ts'
+import type { ResultFault } from '../../store/sql/turn/append-turns.ts'
 
 /** The calls and results of a turn to write. `audience` is null for every participant. */
 export type GivenTurn = {

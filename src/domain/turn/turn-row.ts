@@ -1,7 +1,8 @@
 // The row of a turn to append, made from its input, and the turn that such a row becomes.
 
-import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
-import type { ParticipantKind, Role } from '../../store/generated/enums.ts'
+import type { AppendedTurn } from '../../store/sql/turn/append-call.ts'
+import type { AppendRow } from '../../store/sql/turn/append-turns.ts'
+import type { Role } from '../../store/generated/enums.ts'
 import { newId } from '../id.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { kindOfCredential } from '../participant-kind.ts'
@@ -9,9 +10,6 @@ import type { Viewer } from '../view.ts'
 import { digest, type Content } from './content.ts'
 import type { Turn } from './turn.ts'
 import type { ParsedTurn } from './turn-input.ts'
-
-/** The kind of participant that an author becomes without a credential of its own, by the role of its first turn. */
-const KINDS: Record<Role, ParticipantKind> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
 /** Returns the import time of a turn: the current time if `createdAt` is given; null if the server sets `createdAt`. */
 export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
@@ -31,12 +29,11 @@ export function toRow(
   return {
     id: newId('turn'),
     actor,
-    kind: KINDS[input.role],
     authorKind: kindOfCredential(viewer, actor),
     role: input.role,
     status,
     ...content,
-    // append_turns looks for calls only if there are results.
+    calls: content.calls.length > 0 ? content.calls : undefined,
     results: content.results.length > 0 ? content.results : undefined,
     ...(status === 'COMMITTED'
       ? indexEntry(actor, content.text, { parts: content.parts, at: input.createdAt ?? undefined })

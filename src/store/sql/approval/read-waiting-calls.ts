@@ -2,7 +2,8 @@
 // decision. The transaction must have locked the conversation.
 
 import type { Tx } from '../../db.ts'
-import type { ToolCallRef, WaitingCall } from '../turn/append-turns.ts'
+import type { ToolCallRef } from '../turn/append-call.ts'
+import type { WaitingCall } from '../turn/append-turns.ts'
 
 /** A waiting call of the actor that has the id of one of the calls; null for none. See prisma/functions/waiting_call.sql. */
 export async function readCallWithSameId(

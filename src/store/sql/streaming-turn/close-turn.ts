@@ -3,7 +3,7 @@
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { TurnStatus } from '../../generated/enums.ts'
-import type { ToolCallRef, ToolResultRef } from '../turn/append-turns.ts'
+import type { ToolCallRef, ToolResultRef } from '../turn/append-call.ts'
 
 export type ClosedTurn = {
   tenant: string

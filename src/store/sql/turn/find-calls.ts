@@ -2,7 +2,8 @@
 // close_turn call it themselves.
 
 import type { Tx } from '../../db.ts'
-import type { ResultFault, ToolResultRef, WaitingCall } from './append-turns.ts'
+import type { ToolResultRef } from './append-call.ts'
+import type { ResultFault, WaitingCall } from './append-turns.ts'
 
 type NotFound = { turnId: null; callPosition: null; approvalId: null }
 

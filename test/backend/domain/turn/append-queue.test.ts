@@ -7,7 +7,7 @@ import { newId } from '../../../../src/domain/id.ts'
 import { DatabaseUnavailable } from '../../../../src/errors.ts'
 import { createAppendQueue } from '../../../../src/domain/turn/append-queue.ts'
 import { pageOfTurns } from '../../../../src/domain/turn/history.ts'
-import type { AppendCall, AppendedTurn } from '../../../../src/store/sql/turn/append-turns.ts'
+import type { AppendCall, AppendedTurn } from '../../../../src/store/sql/turn/append-call.ts'
 import { readJournal } from '../../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../../support/backend.ts'
 import { PATIENCE_MS } from '../../../support/patience.ts'
@@ -36,18 +36,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     conversationId,
     tenant: tenant.name,
     viewer: 'ann',
-    turns: [
-      {
-        id: newId('turn'),
-        actor: 'ann',
-        kind: 'HUMAN',
-        role: 'USER',
-        status: 'COMMITTED',
-        text,
-        tokens: 1,
-        ...overrides,
-      },
-    ],
+    turns: [{ id: newId('turn'), actor: 'ann', role: 'USER', status: 'COMMITTED', text, tokens: 1, ...overrides }],
   })
   /** A role for which Postgres rejects the whole statement. */
   const POISON = { role: 'KING' }

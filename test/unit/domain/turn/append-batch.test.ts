@@ -3,14 +3,14 @@
 
 import { describe, expect, it } from 'vitest'
 import { chooseBatch, rowsByCall, type WaitingAppend } from '../../../../src/domain/turn/append-batch.ts'
-import type { AppendCall, AppendRow, AppendedTurn } from '../../../../src/store/sql/turn/append-turns.ts'
+import type { AppendCall, AppendedTurn } from '../../../../src/store/sql/turn/append-call.ts'
+import type { AppendRow } from '../../../../src/store/sql/turn/append-turns.ts'
 
 type Named = WaitingAppend & { name: string }
 
 const turn = (more: Partial<AppendedTurn> = {}): AppendedTurn => ({
   id: 'turn',
   actor: 'ann',
-  kind: 'HUMAN',
   role: 'USER',
   status: 'COMMITTED',
   text: '',
@@ -27,11 +27,10 @@ function append(name: string, turns = 1, text = 1, more: Partial<AppendCall> = {
     turns: Array.from({ length: turns }, () => turn()),
     ...more,
   }
-  return { name, call, text, isPlain: true }
+  return { name, call, text }
 }
 const keyed = (name: string, clientId: string, actor = 'ann') =>
   append(name, 1, 1, { turns: [turn({ clientId, actor })] })
-const general = (name: string): Named => ({ ...append(name), isPlain: false })
 const expecting = (name: string) => append(name, 1, 1, { expected: 7 })
 
 const LIMITS = { turns: 4, text: 100 }
@@ -50,10 +49,6 @@ const cases: Record<string, Case> = {
     chosen: 'b1',
   },
   'nothing, if all conversations are busy': { waiting: { a: [append('a1')] }, busy: ['a'], chosen: '' },
-  'only plain calls, or only other calls, and no call before an earlier one of its conversation': {
-    waiting: { a: [append('a1'), general('a2'), append('a3')], b: [general('b1')], c: [append('c1')] },
-    chosen: 'a1 c1',
-  },
   'no more turns than the limit': {
     waiting: { a: [append('a1', 3), append('a2', 1), append('a3', 1)], b: [append('b1')] },
     chosen: 'a1 a2',
