@@ -3,6 +3,7 @@
 
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
+import { createTally, type Tally } from '../limits/tally.ts'
 import { createMemoryBus } from './memory.ts'
 import { disconnect, withReplyTimeout, type RedisClient, type RedisConnect, type RedisLog } from './redis-client.ts'
 
@@ -35,7 +36,7 @@ function refusalLog(log: RedisLog): Refusal {
 /** Makes the channels to which `subscriber` is subscribed equal to the keys of `wanted`. */
 function createAlignment(
   subscriber: RedisClient,
-  wanted: ReadonlyMap<string, number>,
+  wanted: Pick<Tally, 'of' | 'keys'>,
   receive: (message: string, channel: string) => void,
 ) {
   /** Channels to align in the next round. */
@@ -52,8 +53,8 @@ function createAlignment(
     changed.clear()
     // alignAll() aligns every channel after a reconnect.
     if (!subscriber.isReady) return
-    const missing = batch.filter((channel) => wanted.has(channel) && !subscribed().has(channel))
-    const unwanted = batch.filter((channel) => !wanted.has(channel) && subscribed().has(channel))
+    const missing = batch.filter((channel) => wanted.of(channel) > 0 && !subscribed().has(channel))
+    const unwanted = batch.filter((channel) => wanted.of(channel) === 0 && subscribed().has(channel))
     await subscriber.unsubscribe(unwanted, receive)
     await subscriber.subscribe(missing, receive)
   }
@@ -115,10 +116,10 @@ export async function createRedisBus(connect: RedisConnect, log: RedisLog): Prom
   const [publisher, subscriber] = await Promise.all([connect(), connect()])
   const clients = [publisher, subscriber]
 
-  /** Number of subscribers in this process, by channel; at least 1. */
-  const subscriberCounts = new Map<string, number>()
+  /** The subscribers in this process, by channel. */
+  const subscribers = createTally()
   const receiveMessage = (message: string, channel: string) => local.publish(channel.slice(PREFIX.length), message)
-  const { align, alignAll } = createAlignment(subscriber, subscriberCounts, receiveMessage)
+  const { align, alignAll } = createAlignment(subscriber, subscribers, receiveMessage)
   const refusal = refusalLog(log)
   const restoration = createRestoration(clients, log)
 
@@ -136,16 +137,15 @@ export async function createRedisBus(connect: RedisConnect, log: RedisLog): Prom
     publish: createPublish(publisher, refusal),
     async subscribe(topic, receive) {
       const channel = PREFIX + topic
-      subscriberCounts.set(channel, (subscriberCounts.get(channel) ?? 0) + 1)
+      subscribers.add(channel, 1)
       const endLocal = await local.subscribe(topic, receive)
       let ended = false
       const end = async () => {
         if (ended) return
         ended = true
         await endLocal()
-        const remaining = (subscriberCounts.get(channel) ?? 1) - 1
-        if (remaining > 0) return void subscriberCounts.set(channel, remaining)
-        subscriberCounts.delete(channel)
+        subscribers.add(channel, -1)
+        if (subscribers.of(channel) > 0) return
         // If the connection breaks now, alignAll() unsubscribes after the reconnect.
         await align([channel]).catch(refusal.log)
       }
@@ -171,7 +171,6 @@ export async function createRedisBus(connect: RedisConnect, log: RedisLog): Prom
     },
     async close() {
       restoration.callbacks.clear()
-      subscriberCounts.clear()
       await local.close()
       await Promise.all([disconnect(publisher), disconnect(subscriber)])
     },

@@ -3,6 +3,7 @@
 // tenant, are served in rotation.
 
 import { QueueFull } from '../errors.ts'
+import { createTally } from '../limits/tally.ts'
 import type { Viewer } from './view.ts'
 
 export type ByteShare = {
@@ -54,19 +55,6 @@ function createRequest(viewer: Viewer, bytes: number): { request: Request; grant
   // The rejection may precede the first use of the promise.
   granted.catch(() => {})
   return { request, granted }
-}
-
-/** Counts the bytes in use by key. */
-function createByteCounts() {
-  const bytesByKey = new Map<string, number>()
-  return {
-    of: (key: string) => bytesByKey.get(key) ?? 0,
-    add(key: string, bytes: number): void {
-      const sum = (bytesByKey.get(key) ?? 0) + bytes
-      if (sum === 0) bytesByKey.delete(key)
-      else bytesByKey.set(key, sum)
-    },
-  }
 }
 
 const keyOf = ({ tenant, actor }: Viewer) => JSON.stringify([tenant, actor])
@@ -155,19 +143,19 @@ export function createByteBudget(
   total: number,
   maxWaiting: MaxWaiting = { perViewer: Infinity, total: Infinity },
 ): ByteBudget {
-  let used = 0
-  const tenants = createByteCounts()
-  const viewers = createByteCounts()
+  /** The bytes in use. */
+  const tenants = createTally()
+  const viewers = createTally()
   const queues = createQueues(maxWaiting)
 
   const fitsInto = (share: number, inUse: number, bytes: number) => inUse === 0 || inUse + bytes <= share
   const fitsViewer = ({ viewer, bytes }: Request) => fitsInto(total * VIEWER_SHARE, viewers.of(keyOf(viewer)), bytes)
   const fitsTenant = ({ viewer: { tenant }, bytes }: Request) =>
     fitsInto(total * TENANT_SHARE, tenants.of(tenant), bytes)
-  const fits = (request: Request) => fitsInto(total, used, request.bytes) && fitsTenant(request) && fitsViewer(request)
+  const fits = (request: Request) =>
+    fitsInto(total, tenants.total, request.bytes) && fitsTenant(request) && fitsViewer(request)
 
   function addUsed({ viewer }: Request, bytes: number): void {
-    used += bytes
     tenants.add(viewer.tenant, bytes)
     viewers.add(keyOf(viewer), bytes)
   }
@@ -183,7 +171,7 @@ export function createByteBudget(
     for (let granted = true; granted && queues.waiting > 0;) {
       granted = false
       for (const heads of queues.heads()) {
-        if (used >= total) return
+        if (tenants.total >= total) return
         const request = heads.find(fits)
         if (!request) continue
         granted = true
@@ -196,7 +184,7 @@ export function createByteBudget(
 
   return {
     get used() {
-      return used
+      return tenants.total
     },
     get waiting() {
       return queues.waiting

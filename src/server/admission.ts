@@ -7,6 +7,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Log } from '../domain/platform.ts'
+import { createTally } from '../limits/tally.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 
 /** Maximum and initial limit. It equals the maximum number of connections, so it refuses nothing by itself. */
@@ -106,34 +107,6 @@ function createMeter(sources: Readonly<Record<string, DelaySource>>) {
   }
 }
 
-/** Counts the operations in progress, by tenant, and the completed ones. */
-function createCounts() {
-  const byTenant = new Map<string, number>()
-  const counts = {
-    inProgress: 0,
-    completed: 0,
-    of: (tenant: string) => byTenant.get(tenant) ?? 0,
-    /** Number of tenants with operations in progress, the given one included. */
-    tenantsWith: (tenant: string) => byTenant.size + (byTenant.has(tenant) ? 0 : 1),
-    /** Starts an operation. Returns a function that ends it; further calls of that function do nothing. */
-    start(tenant: string): () => void {
-      let isCounted = true
-      counts.inProgress += 1
-      byTenant.set(tenant, counts.of(tenant) + 1)
-      return () => {
-        if (!isCounted) return
-        isCounted = false
-        counts.inProgress -= 1
-        counts.completed += 1
-        const rest = counts.of(tenant) - 1
-        if (rest > 0) byTenant.set(tenant, rest)
-        else byTenant.delete(tenant)
-      }
-    },
-  }
-  return counts
-}
-
 /**
  * Creates the admission of a process.
  * @param sources the queues in which operations wait, by name; `eventLoop` is added
@@ -147,7 +120,10 @@ export function createAdmission(
 ): Admission {
   const loop = new QueueDelay(clock)
   const { delays, measure } = createMeter({ ...sources, eventLoop: loop })
-  const counts = createCounts()
+  /** The operations in progress, by tenant. */
+  const inProgress = createTally()
+  /** Number of operations that have started. */
+  let started = 0
   /** Time of the last ticks, and number of completed operations at that time, oldest first. */
   const rates = [{ at: clock.performance.now(), completed: 0 }]
   let limit = MAX_LIMIT
@@ -158,11 +134,12 @@ export function createAdmission(
 
   function tick(now: number): void {
     const { delayMs, queue } = measure(now)
-    rates.push({ at: now, completed: counts.completed })
+    const completed = started - inProgress.total
+    rates.push({ at: now, completed })
     if (rates.length > WINDOW_TICKS + 1) rates.shift()
     const [first] = rates
-    const completedPerSecond = ((counts.completed - first!.completed) * 1000) / Math.max(1, now - first!.at)
-    limit = nextLimit(limit, { delayMs, inProgress: counts.inProgress, completedPerSecond }, maxDelayMs)
+    const completedPerSecond = ((completed - first!.completed) * 1000) / Math.max(1, now - first!.at)
+    limit = nextLimit(limit, { delayMs, inProgress: inProgress.total, completedPerSecond }, maxDelayMs)
     quietTicks += 1
     if (isShedding() === isReported) return
     isReported = isShedding()
@@ -172,15 +149,16 @@ export function createAdmission(
 
   /** Whether the tenant may not start another operation. */
   function isFullFor(tenant: string): boolean {
-    if (maxDelayMs === 0 || counts.inProgress < limit) return false
-    if (counts.of(tenant) < shareOf(limit, counts.tenantsWith(tenant))) return false
+    if (maxDelayMs === 0 || inProgress.total < limit) return false
+    const own = inProgress.of(tenant)
+    if (own < shareOf(limit, inProgress.size + (own > 0 ? 0 : 1))) return false
     quietTicks = 0
     return true
   }
 
   return {
     get inProgress() {
-      return counts.inProgress
+      return inProgress.total
     },
     get limit() {
       return limit
@@ -190,7 +168,11 @@ export function createAdmission(
     },
     delays,
     isFullFor,
-    enter: (tenant) => (isFullFor(tenant) ? null : counts.start(tenant)),
+    enter(tenant) {
+      if (isFullFor(tenant)) return null
+      started += 1
+      return inProgress.enter(tenant)
+    },
     close: maxDelayMs > 0 ? startTicks(clock, loop, tick) : () => {},
   }
 }

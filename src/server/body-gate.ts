@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../clock.ts'
 import type { Viewer } from '../domain/view.ts'
+import { createTally } from '../limits/tally.ts'
 import { BUSY, refuse, type Refusal } from './refuse.ts'
 
 /** Minimum of `total`, in bytes. */
@@ -94,29 +95,27 @@ function slowestOf(body: Body, others: readonly Body[], now: number, graceMs: nu
 
 /** Counts the bytes of all bodies, of the large ones, and of each address. @param total maximum number of bytes */
 function createCounts(total: number) {
-  const byAddress = new Map<string, number>()
+  const byAddress = createTally()
   const counts = {
-    used: 0,
     large: 0,
-    of: (address: string) => byAddress.get(address) ?? 0,
+    get used() {
+      return byAddress.total
+    },
     add(body: Body, bytes: number): void {
       body.received += bytes
-      counts.used += bytes
       if (body.isLarge) counts.large += bytes
-      const sum = counts.of(body.address) + bytes
-      if (sum > 0) byAddress.set(body.address, sum)
-      else byAddress.delete(body.address)
+      byAddress.add(body.address, bytes)
     },
     /** Returns the limit that the bodies with this one exceed; null if they exceed none. */
     exceededBy({ address, isLarge }: Body): Exceeded | null {
       const [ofAddress, ofLarge] = [total * SHARES.address, total * SHARES.large]
-      if (counts.of(address) > ofAddress) {
+      if (byAddress.of(address) > ofAddress) {
         return { maximum: ofAddress, whose: 'from your address', counts: (body) => body.address === address }
       }
       if (isLarge && counts.large > ofLarge) {
         return { maximum: ofLarge, whose: 'that are large', counts: (body) => body.isLarge }
       }
-      return counts.used > total ? { maximum: total, whose: 'of all clients', counts: () => true } : null
+      return byAddress.total > total ? { maximum: total, whose: 'of all clients', counts: () => true } : null
     },
   }
   return counts

@@ -5,8 +5,8 @@ import { LimitReached, NotFound } from '../../errors.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { createByteBudget, type ByteBudget } from '../byte-budget.ts'
+import { createTally } from '../../limits/tally.ts'
 import { startFeed, type Feed, type StartedFeed } from './feed.ts'
-import { createTally } from './tally.ts'
 
 /** Maximum number of bytes that the readers of this process buffer while they catch up. */
 export const CATCH_UP_BYTES = 32 * 1024 * 1024

@@ -18,6 +18,7 @@ const LEAVES = [
   'log',
   'text',
   'queue-delay',
+  'limits',
   'free-memory',
 ]
 
@@ -29,6 +30,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   thread: { all: [] },
   yield: { all: ['clock'] },
   'queue-delay': { all: ['clock'] },
+  limits: { all: ['limits', 'queue-delay', 'clock', 'errors'] },
   'free-memory': { all: [] },
   webassembly: { all: [] },
   'package-versions': { all: [] },
@@ -52,6 +54,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'json-text',
       'yield',
       'queue-delay',
+      'limits',
       'clock',
       'errors',
       'counters',
@@ -71,6 +74,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'json-steps',
       'yield',
       'queue-delay',
+      'limits',
       'free-memory',
       'clock',
       'errors',

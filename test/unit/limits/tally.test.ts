@@ -1,7 +1,7 @@
 // A tally counts open items per key and in total, and rejects items above the maximums.
 
 import { expect, test } from 'vitest'
-import { createTally } from '../../../../src/domain/event/tally.ts'
+import { createTally } from '../../../src/limits/tally.ts'
 
 test('a tally rejects a key at its maximum, and every key at the maximum total, until an item leaves', () => {
   const tally = createTally({ perKey: 2, total: 3 })
@@ -12,4 +12,13 @@ test('a tally rejects a key at its maximum, and every key at the maximum total, 
   expect(tally.total).toBe(2)
   expect(tally.enter('a')).not.toBeNull()
   expect(tally.enter('a')).toBeNull()
+})
+
+test('a tally adds amounts, and forgets a key whose count is 0', () => {
+  const tally = createTally()
+  tally.add('a', 10)
+  tally.add('b', 5)
+  tally.add('a', -10)
+  expect([...tally.keys()]).toEqual(['b'])
+  expect([tally.size, tally.total, tally.of('a'), tally.of('b')]).toEqual([1, 5, 0, 5])
 })
