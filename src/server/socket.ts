@@ -9,13 +9,17 @@ import { counters, refused } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
+import { createBucket } from '../limits/bucket.ts'
 import { WEBSOCKET } from './frame.ts'
-import { createMessageRate, MESSAGES_PER_SECOND } from './message-rate.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import { closeReason, createProtocol, type Handlers } from './protocol.ts'
 
 /** Interval of pings, and time within which the client must respond to a ping, ms. */
 const PING_INTERVAL_MS = 12_000
+/** Maximum number of messages per second that one socket may send on average. */
+export const MESSAGES_PER_SECOND = 500
+/** Number of messages that one socket may send at once after a pause. */
+export const MESSAGE_BURST = 10 * MESSAGES_PER_SECOND
 /** Close code of a socket over a limit, like status 429 of HTTP. */
 export const TOO_MANY_REQUESTS = 4429
 
@@ -92,7 +96,7 @@ export function openSocket(
     outbox.flush()
     closeWith(code, closeReason(reason))
   })
-  const isWithinRate = createMessageRate()
+  const messages = createBucket({ tokens: MESSAGE_BURST, fillMs: (1000 * MESSAGE_BURST) / MESSAGES_PER_SECOND })
 
   /** Stops reading from the client until its outbox is no longer full. */
   function pauseWhileBlocked(): void {
@@ -129,7 +133,7 @@ export function openSocket(
   }
   client.on('message', (data) => {
     if (hasFailed) return
-    if (!isWithinRate(deps.clock.performance.now())) {
+    if (!messages.take(deps.clock.performance.now())) {
       return refuse(`Too many messages: at most ${MESSAGES_PER_SECOND} per second.`)
     }
     protocol.receive(String(data)).catch((error: unknown) => {

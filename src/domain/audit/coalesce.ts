@@ -2,6 +2,7 @@
 // per tenant and second is limited; the records beyond the limit become one line per outcome, which contains only their
 // number. This bounds the memory and the disk space that a flood of refused requests takes.
 
+import { createBucket, type Bucket, type BucketSize } from '../../limits/bucket.ts'
 import type { AuditRecord } from './line.ts'
 
 /** Maximum number of lines in a burst of records of one tenant, in one process. */
@@ -9,18 +10,19 @@ export const BURST_LINES = 100
 /** Average number of lines per second that records of one tenant may cause, in one process. */
 export const LINES_PER_SECOND = 1
 /**
- * Maximum number of tenants with recent records: those whose credit is below BURST_LINES. Records of further tenants
+ * Maximum number of tenants with recent records: those whose bucket is not full. Records of further tenants
  * are dropped and counted.
  */
 export const MAX_TENANTS = 1_000
+const ALLOWED_LINES: BucketSize = { tokens: BURST_LINES, fillMs: (1000 * BURST_LINES) / LINES_PER_SECOND }
 /** The verb and the actor of a line that counts the records beyond the limit. */
 export const OVERFLOW = 'overflow'
 
 /** A line to write: the record, the time of its first occurrence, and the number of occurrences. */
 export type Counted = AuditRecord & { at: Date; count: number }
 
-/** `credit` is the number of further lines allowed for the tenant at the time `since`. */
-type TenantRecords = { credit: number; since: number; lines: Map<string, Counted> }
+/** `allowed` has a token for each further line that is allowed for the tenant. */
+type TenantRecords = { allowed: Bucket; lines: Map<string, Counted> }
 
 const keyOf = ({ actor, actedAs, credential, verb, resources, outcome, details }: AuditRecord) =>
   JSON.stringify([actor, actedAs, credential, verb, resources, outcome, details])
@@ -43,28 +45,21 @@ export class Coalescer {
 
   /** Adds a record. @param now milliseconds of a monotonic clock */
   add(record: AuditRecord, now: number, at = new Date()): void {
-    const tenant = this.#tenantOf(record.tenant, now)
+    const tenant = this.#tenantOf(record.tenant)
     if (!tenant) return void (this.#dropped += 1)
     const { lines } = tenant
     const key = keyOf(record)
     const existing = lines.get(key)
     if (existing) existing.count += 1
-    else if (tenant.credit >= 1) {
-      tenant.credit -= 1
-      lines.set(key, { ...record, at, count: 1 })
-    } else if (record.verb === OVERFLOW) lines.set(key, { ...record, at, count: 1 })
+    else if (tenant.allowed.take(now) || record.verb === OVERFLOW) lines.set(key, { ...record, at, count: 1 })
     else this.add(overflowOf(record), now, at)
   }
 
-  #tenantOf(name: string, now: number): TenantRecords | null {
+  #tenantOf(name: string): TenantRecords | null {
     const tenant = this.#tenants.get(name)
-    if (tenant) {
-      tenant.credit = Math.min(BURST_LINES, tenant.credit + ((now - tenant.since) / 1000) * LINES_PER_SECOND)
-      tenant.since = now
-      return tenant
-    }
+    if (tenant) return tenant
     if (this.#tenants.size >= MAX_TENANTS) return null
-    const created = { credit: BURST_LINES, since: now, lines: new Map<string, Counted>() }
+    const created = { allowed: createBucket(ALLOWED_LINES), lines: new Map<string, Counted>() }
     this.#tenants.set(name, created)
     return created
   }
@@ -78,9 +73,8 @@ export class Coalescer {
     for (const [name, tenant] of this.#tenants) {
       if (tenant.lines.size > 0) lines.set(name, [...tenant.lines.values()])
       tenant.lines = new Map()
-      const { credit } = this.#tenantOf(name, now)!
-      // A tenant that is not in the map has full credit.
-      if (credit >= BURST_LINES) this.#tenants.delete(name)
+      // A tenant that is not in the map has a full bucket.
+      if (tenant.allowed.isFull(now)) this.#tenants.delete(name)
     }
     const dropped = this.#dropped
     this.#dropped = 0
