@@ -166,6 +166,6 @@ builder.queryField('verifyAuditLog', (t) =>
       after: t.arg.string({ description: '`endCursor` of the previous call. Null to start at the oldest line.' }),
     },
     resolve: (_, { after }, { reading, viewer, work }) =>
-      reading.gates.audits.run(viewer.tenant, () => work.read(() => verifyAuditLog(reading, viewer, after ?? null))),
+      reading.gates.heavy.run(viewer.tenant, () => work.read(() => verifyAuditLog(reading, viewer, after ?? null))),
   }),
 )

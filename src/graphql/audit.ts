@@ -63,6 +63,6 @@ builder.queryField('memoryAudit', (t) =>
       + 'background jobs.',
     args: asArg(t),
     resolve: (_, __, { reading, viewer, work }) =>
-      reading.gates.audits.run(viewer.tenant, () => work.read(() => auditMemory(reading, viewer))),
+      reading.gates.heavy.run(viewer.tenant, () => work.read(() => auditMemory(reading, viewer))),
   }),
 )

@@ -166,7 +166,7 @@ builder.queryField('buildContext', (t) =>
           ? context.work.read(() => buildContext(context.deps, viewer, given))
           : readOnReplica(context, coveringJournal(given), (deps) => buildContext(deps, viewer, given))
       const tokenBudget = input.tokenBudget ?? (await reading.defaults.of(viewer.tenant)).tokenBudget
-      return tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
+      return tokenBudget > UNGATED_TOKENS ? reading.gates.heavy.run(viewer.tenant, build) : build()
     },
   }),
 )

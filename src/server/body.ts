@@ -2,19 +2,19 @@
 // tenant before they are parsed and answered.
 
 import type { IncomingMessage } from 'node:http'
-import type { TenantGates } from '../domain/tenant-gate.ts'
+import { HEAVY_CONCURRENCY, type TenantGates } from '../domain/tenant-gates.ts'
 import type { Viewer } from '../domain/view.ts'
 import { parseInSteps } from '../json-steps.ts'
 
 /** Size of a body, in bytes, from which it waits for the tenant's gate `bodies` before it is parsed and answered. */
 const LARGE_BODY_BYTES = 32 * 1024
-/** Size of a body, in bytes, from which it waits for the gate `batches` instead, which admits one at a time. */
+/** Size of a body, in bytes, from which it takes all places of this gate, so that no other is parsed beside it. */
 const BATCH_BODY_BYTES = 1024 * 1024
 /** Size of the first buffer for a body that arrives in parts, in bytes. */
 const FIRST_BUFFER_BYTES = 64 * 1024
 
-/** Limit the number of large bodies that are answered at the same time. */
-export type BodyGates = Pick<TenantGates, 'batches' | 'bodies'>
+/** Limits the number of large bodies that are answered at the same time. */
+export type BodyGates = Pick<TenantGates, 'bodies'>
 
 /** Runs `answer` when the gate for a body of that length admits it. @throws QueueFull, or the error of `answer` */
 export function passGate(
@@ -24,8 +24,7 @@ export function passGate(
   answer: () => Promise<void>,
 ): Promise<void> {
   if (!(length >= LARGE_BODY_BYTES)) return answer()
-  const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
-  return gate.run(tenant, answer)
+  return gates.bodies.run(tenant, answer, length < BATCH_BODY_BYTES ? 1 : HEAVY_CONCURRENCY)
 }
 
 /** Parses JSON, in steps if it is large. @throws SyntaxError */

@@ -22,7 +22,7 @@ export type Connections = {
   db: Db
   reads: { pool: Pool; db: Db; timeoutMs: number; isTimeout(error: unknown): boolean }
   appendPool: Pool
-  /** Size of the read pool, or EMBEDDED_READS. Determines each tenant's limit of concurrent reads (tenant-gate.ts). */
+  /** Size of the read pool, or EMBEDDED_READS. Determines each tenant's limit of concurrent reads (tenant-gates.ts). */
   readConnections: number
   /** Closes the connections after their running statements. Close the embedded database afterwards. */
   close(): Promise<void>

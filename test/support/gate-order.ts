@@ -2,7 +2,7 @@
 // for an earlier one can wait for ever, because the work at that gate may wait for this one.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { TenantGates } from '../../src/domain/tenant-gate.ts'
+import type { TenantGates } from '../../src/domain/tenant-gates.ts'
 
 /** The index of the gate that the running work holds; undefined for none. */
 const held = new AsyncLocalStorage<number>()
@@ -13,10 +13,10 @@ export function checkGateOrder(gates: TenantGates): void {
   for (const [at, name] of names.entries()) {
     const gate = gates[name]
     const { run } = gate
-    gate.run = async (tenant, work) => {
+    gate.run = async (tenant, work, places) => {
       const outer = held.getStore()
       if (outer !== undefined && outer >= at) throw new Error(`work at the gate ${names[outer]} waits for ${name}`)
-      return run(tenant, (charge) => held.run(at, () => work(charge)))
+      return run(tenant, (charge) => held.run(at, () => work(charge)), places)
     }
   }
 }

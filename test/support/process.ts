@@ -15,6 +15,7 @@ import { createDeltas } from '../../src/domain/streaming-turn/deltas.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { ABSENT_WRITERS } from './absent-writers.ts'
 import { newWorldDir, type Backend } from './backend.ts'
+import { checkGateOrder } from './gate-order.ts'
 import { OFFLINE } from './offline.ts'
 
 /** Controls the delivery of bus messages to one process. */
@@ -93,6 +94,7 @@ export async function openSite(
           { clock },
         )
         undo.push(() => world.close())
+        checkGateOrder(world.deps.gates)
         shared = world.deps
       }
       const writers = presentWriters ? shared.writers : ABSENT_WRITERS

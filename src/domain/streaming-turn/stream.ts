@@ -173,7 +173,7 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
     : { ...(await contentOf(streamed, deps)), status: 'ABORTED', reason }
 }
 
-/** Minimum length, in UTF-16 units, of a text whose commit waits for `gates.texts`, the tenant's limit of such work. */
+/** Minimum length, in UTF-16 units, of a text whose commit waits for `gates.heavy`, the tenant's limit of such work. */
 const LONG_TEXT = 32 * 1024
 
 /**
@@ -207,7 +207,7 @@ async function closeStream(
       return closeTurn(deps.pool, closed)
     }
     const isLong = open !== null && open.text.length >= LONG_TEXT
-    const row = await (isLong ? deps.gates.texts.run(tenant, write) : write())
+    const row = await (isLong ? deps.gates.heavy.run(tenant, write) : write())
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
       announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.lastSeq! }])

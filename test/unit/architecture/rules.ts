@@ -194,7 +194,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'ask-provider',
     'tenant-activity',
     'tenant-share',
-    'tenant-gate',
+    'tenant-gates',
     'replica',
     'known-actor',
     'redaction',

@@ -11,7 +11,7 @@ function pausesOf(lengths: readonly number[], activity = beside, idle = 0): numb
   const share = createTenantShare({ performance: { now: () => now } }, activity)
   return lengths.map((ms) => {
     now += ms
-    const pause = share.charge('acme', ms)
+    const pause = share('acme', ms)
     now += pause + idle
     return pause
   })
@@ -39,8 +39,8 @@ describe('heavy work while other tenants are active', () => {
     let now = 1_000
     const share = createTenantShare({ performance: { now: () => now } }, beside)
     now += 400
-    expect(share.charge('acme', 400)).toBe(600)
-    expect(share.charge('other', 100)).toBe(0)
+    expect(share('acme', 400)).toBe(600)
+    expect(share('other', 100)).toBe(0)
   })
 
   it('never pauses while no other tenant is active', () => {

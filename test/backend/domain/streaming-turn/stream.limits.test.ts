@@ -126,12 +126,12 @@ describe.each(backends)('open turns on $name', (backend) => {
     await write(long!, 'word '.repeat(7_000))
     await write(short!, 'word')
     let release = () => {}
-    const held = gates.texts.run(tenant.name, () => new Promise<void>((resolve) => (release = resolve)))
+    const held = gates.heavy.run(tenant.name, () => new Promise<void>((resolve) => (release = resolve)))
     activity.note('another')
     const committed = commit(long!)
-    await vi.waitFor(() => expect(gates.texts.waiting).toBe(1))
+    await vi.waitFor(() => expect(gates.heavy.waiting).toBe(1))
     expect((await commit(short!)).status).toBe('COMMITTED')
-    expect(gates.texts.waiting).toBe(1)
+    expect(gates.heavy.waiting).toBe(1)
     release()
     await held
     expect((await committed).text).toHaveLength(35_000)

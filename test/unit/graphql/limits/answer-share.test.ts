@@ -6,7 +6,7 @@ import { systemClock } from '../../../../src/clock.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { createByteBudget, type ByteBudget } from '../../../../src/domain/byte-budget.ts'
 import { createTenantActivity } from '../../../../src/domain/tenant-activity.ts'
-import { createTenantGates } from '../../../../src/domain/tenant-gate.ts'
+import { createTenantGates } from '../../../../src/domain/tenant-gates.ts'
 import { FREE_BYTES } from '../../../../src/graphql/limits/answer-share.ts'
 import { Work, type HeldAnswer } from '../../../../src/graphql/limits/work.ts'
 

@@ -7,7 +7,8 @@ import { sleep, systemClock, type Clock } from '../../../../src/clock.ts'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { newId } from '../../../../src/domain/id.ts'
 import { createTenantActivity } from '../../../../src/domain/tenant-activity.ts'
-import { createTenantGate, createTenantGates } from '../../../../src/domain/tenant-gate.ts'
+import { createTenantGates } from '../../../../src/domain/tenant-gates.ts'
+import { createGate } from '../../../../src/limits/gate.ts'
 import { Work } from '../../../../src/graphql/limits/work.ts'
 import { compileQuery } from '../../../../src/graphql/plan/compile.ts'
 import { createRequestContext } from '../../../../src/graphql/request.ts'
@@ -86,10 +87,10 @@ describe('reads', () => {
 
   it('charge the tenant for their bytes', async () => {
     const charges: number[] = []
-    const share = { charge: (_tenant: string, ms: number) => (charges.push(ms), 0) }
+    const pauseAfter = (_tenant: string, ms: number) => (charges.push(ms), 0)
     const gates = {
       ...createTenantGates(systemClock, 4, createTenantActivity(systemClock)),
-      reads: createTenantGate(systemClock, () => 4, { share, charged: 'nothing' }),
+      reads: createGate(systemClock, () => 4, { pauseAfter, charged: 'nothing' }),
     }
     const reads = { timeoutMs: 1_000, isTimeout: () => false }
     const work = new Work(defaults, systemClock, undefined, {

@@ -1,11 +1,9 @@
-// The gate of a tenant's work: the maximum that runs at once and the maximum that waits, the pauses, and the
-// independence of tenants.
+// A gate: the maximum of work that runs at once and the maximum that waits, the pauses, and the independence of keys.
 
 import { describe, expect, it } from 'vitest'
-import { createTenantGate, createTenantGates, MAX_WAITING } from '../../../src/domain/tenant-gate.ts'
 import { QueueFull } from '../../../src/errors.ts'
+import { createGate, MAX_WAITING } from '../../../src/limits/gate.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
-import { checkGateOrder } from '../../support/gate-order.ts'
 
 /** Creates work that ends when the test calls `end` with its name. */
 function createWork() {
@@ -19,11 +17,11 @@ function createWork() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('the work of a tenant', () => {
+describe('the work of a key', () => {
   const clock = fakeClock()
 
   it('runs up to the maximum; the rest waits, and runs in order of arrival', async () => {
-    const gate = createTenantGate(clock, () => 2)
+    const gate = createGate(clock, () => 2)
     const work = createWork()
     const all = ['a', 'b', 'c', 'd'].map((name) => gate.run('acme', work.start(name)))
     await settled()
@@ -40,7 +38,7 @@ describe('the work of a tenant', () => {
 
   it('starts as much waiting work as a raised limit allows', async () => {
     let limit = 1
-    const gate = createTenantGate(clock, () => limit)
+    const gate = createGate(clock, () => limit)
     const work = createWork()
     for (const name of ['a', 'b', 'c', 'd']) void gate.run('acme', work.start(name))
     await settled()
@@ -60,8 +58,8 @@ describe('the work of a tenant', () => {
 
   it('waits for the pause after the work before it, even if that work has already returned', async () => {
     const charged: string[] = []
-    const share = { charge: (tenant: string) => (charged.push(tenant), 50) }
-    const gate = createTenantGate(clock, () => 1, { share })
+    const pauseAfter = (key: string) => (charged.push(key), 50)
+    const gate = createGate(clock, () => 1, { pauseAfter })
     const work = createWork()
     const first = gate.run('acme', work.start('a'))
     void gate.run('acme', work.start('b'))
@@ -82,8 +80,8 @@ describe('the work of a tenant', () => {
     ['nothing', 'nothing', 0],
   ] as const)('is charged for what it charges itself, and for %s', async (_, charged, ms) => {
     const charges: number[] = []
-    const share = { charge: (_tenant: string, each: number) => (charges.push(each), 0) }
-    const gate = createTenantGate(clock, () => 1, { share, charged })
+    const pauseAfter = (_key: string, each: number) => (charges.push(each), 0)
+    const gate = createGate(clock, () => 1, { pauseAfter, charged })
     await gate.run('acme', async (charge) => {
       charge(1_000)
       await clock.advance(30)
@@ -95,7 +93,7 @@ describe('the work of a tenant', () => {
 
   it('counts as delayed while it waits for other work, and not while it waits for a pause', async () => {
     const pauses = [0, 10_000]
-    const gate = createTenantGate(clock, () => 1, { share: { charge: () => pauses.shift()! } })
+    const gate = createGate(clock, () => 1, { pauseAfter: () => pauses.shift()! })
     const work = createWork()
     for (const name of ['a', 'b', 'c', 'd']) void gate.run('acme', work.start(name))
     await settled()
@@ -116,8 +114,8 @@ describe('the work of a tenant', () => {
     expect(gate.take(clock.performance.now())).toBeGreaterThan(0)
   })
 
-  it('does not delay the work of another tenant', async () => {
-    const gate = createTenantGate(clock, () => 1)
+  it('does not delay the work of another key', async () => {
+    const gate = createGate(clock, () => 1)
     const work = createWork()
     void gate.run('acme', work.start('a'))
     void gate.run('acme', work.start('b'))
@@ -126,19 +124,31 @@ describe('the work of a tenant', () => {
     expect(work.started()).toEqual(['a', 'c'])
   })
 
-  it.each([
-    ['three of four connections for reads while no other tenant is active', false, ['a', 'b', 'c']],
-    ['two of four connections for reads beside other tenants', true, ['a', 'b']],
-  ])('uses %s', async (_, hasOthers, started) => {
-    const { reads } = createTenantGates(fakeClock(), 4, { hasOthers: () => hasOthers, note() {} })
+  it('takes as many places as it counts for, and the whole limit if that is lower', async () => {
+    let limit = 2
+    const gate = createGate(clock, () => limit)
     const work = createWork()
-    for (const name of ['a', 'b', 'c', 'd']) void reads.run('acme', work.start(name))
+    void gate.run('acme', work.start('a'))
+    void gate.run('acme', work.start('double'), 2)
+    void gate.run('acme', work.start('b'))
     await settled()
-    expect(work.started()).toEqual(started)
+    expect(work.started()).toEqual(['a'])
+    work.end('a')
+    await settled()
+    expect(work.started()).toEqual(['a', 'double'])
+    work.end('double')
+    await settled()
+    expect(work.started()).toEqual(['a', 'double', 'b'])
+    limit = 1
+    void gate.run('acme', work.start('lower'), 2)
+    await settled()
+    work.end('b')
+    await settled()
+    expect(work.started()).toContain('lower')
   })
 
   it('rejects with its error if it fails, and the next work starts', async () => {
-    const gate = createTenantGate(clock, () => 1)
+    const gate = createGate(clock, () => 1)
     const work = createWork()
     const failing = gate.run('acme', () => Promise.reject(new Error('failed')))
     const next = gate.run('acme', work.start('next'))
@@ -149,7 +159,7 @@ describe('the work of a tenant', () => {
   })
 
   it('is rejected if the maximum number of calls is waiting', async () => {
-    const gate = createTenantGate(clock, () => 1)
+    const gate = createGate(clock, () => 1)
     const work = createWork()
     void gate.run('acme', work.start('a'))
     for (let n = 0; n < MAX_WAITING; n++) void gate.run('acme', () => n)
@@ -157,39 +167,5 @@ describe('the work of a tenant', () => {
     work.end('a')
     await settled()
     expect(await gate.run('acme', () => 'free')).toBe('free')
-  })
-})
-
-describe('the order of the gates', () => {
-  /** Creates the gates of a process, whose order is checked as in every test of the server. */
-  function createCheckedGates() {
-    const gates = createTenantGates(fakeClock(), 4, { hasOthers: () => false, note() {} })
-    checkGateOrder(gates)
-    return gates
-  }
-
-  it('lets work start work of a kind listed below it, and work of any kind after it', async () => {
-    const { bodies, contexts, reads } = createCheckedGates()
-    const context = () => contexts.run('acme', () => reads.run('acme', () => 'turns'))
-    expect(await bodies.run('acme', context)).toBe('turns')
-    expect(await context()).toBe('turns')
-  })
-
-  it.each([
-    ['an earlier kind', 'reads', 'contexts', 'work at the gate reads waits for contexts'],
-    ['its own kind', 'memory', 'memory', 'work at the gate memory waits for memory'],
-  ] as const)('rejects work that starts work of %s', async (_, outer, inner, message) => {
-    const gates = createCheckedGates()
-    const work = gates[outer].run('acme', () => gates[inner].run('acme', () => 'reached'))
-    await expect(work).rejects.toThrow(message)
-  })
-
-  it('remembers the gate across the steps of the work', async () => {
-    const { reads, bodies } = createCheckedGates()
-    const work = reads.run('acme', async () => {
-      await settled()
-      return bodies.run('acme', () => 'reached')
-    })
-    await expect(work).rejects.toThrow('work at the gate reads waits for bodies')
   })
 })
