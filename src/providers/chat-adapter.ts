@@ -2,6 +2,7 @@
 // share: the time limit of silence, the limits and the assembly of a reply, abort and close, and the stream.
 
 import { randomUUID } from 'node:crypto'
+import { createPushIterator } from '../push-iterator.ts'
 import { asText, textOf } from './message-parts.ts'
 import {
   ProviderCallFailed,
@@ -229,56 +230,41 @@ type EventStream = {
   fail(error: unknown): void
 }
 
+/** Joins two deltas. */
+const joinDeltas = (last: ProviderStreamEvent, pushed: ProviderStreamEvent): ProviderStreamEvent | null =>
+  last.type === 'delta' && pushed.type === 'delta'
+    ? { type: 'delta', delta: textMessage(textOf(last.delta) + textOf(pushed.delta)) }
+    : null
+
 /**
  * Creates a stream for one reader. Waiting deltas are joined, so that at most the text of one reply waits, even if the
  * reader is slow or never reads. Calls `stop` if the reader ends the iteration early.
  */
 function createStream(stop: (error: Error) => void): EventStream {
-  const waiting: ProviderStreamEvent[] = []
-  let ended: { error: unknown } | 'done' | null = null
-  let wake = () => {}
-  let resolveFinal: (result: ProviderCallResult) => void
-  let rejectFinal: (error: unknown) => void
-  const final = new Promise<ProviderCallResult>((resolve, reject) => {
-    resolveFinal = resolve
-    rejectFinal = reject
-  })
+  const events = createPushIterator<ProviderStreamEvent>(Infinity, { join: joinDeltas })
+  let resolve: (result: ProviderCallResult) => void
+  let reject: (error: unknown) => void
+  const final = new Promise<ProviderCallResult>((...settle) => ([resolve, reject] = settle))
   final.catch(() => {})
-
-  async function* read(): AsyncGenerator<ProviderStreamEvent, void> {
-    try {
-      for (;;) {
-        for (let event = waiting.shift(); event; event = waiting.shift()) yield event
-        if (ended === 'done') return
-        if (ended) throw ended.error
-        await new Promise<void>((resolve) => (wake = resolve))
-      }
-    } finally {
-      if (!ended) stop(new DOMException('The reader of the reply stopped.', 'AbortError'))
-    }
-  }
-
+  let ended = false
+  const iterator = events.iterate(() => {
+    if (!ended) stop(new DOMException('The reader of the reply stopped.', 'AbortError'))
+  })
   return {
-    stream: { final, [Symbol.asyncIterator]: read },
+    stream: { final, [Symbol.asyncIterator]: () => iterator },
     push(event) {
       if (ended) return
-      const last = waiting.at(-1)
-      if (last?.type === 'delta' && event.type === 'delta') {
-        waiting[waiting.length - 1] = { type: 'delta', delta: textMessage(textOf(last.delta) + textOf(event.delta)) }
-      } else {
-        waiting.push(event)
-      }
-      if (event.type === 'done') {
-        ended = 'done'
-        resolveFinal(event.result)
-      }
-      wake()
+      events.push(event)
+      if (event.type !== 'done') return
+      ended = true
+      events.end()
+      resolve(event.result)
     },
     fail(error) {
       if (ended) return
-      ended = { error }
-      rejectFinal(error)
-      wake()
+      ended = true
+      events.end(error)
+      reject(error)
     },
   }
 }

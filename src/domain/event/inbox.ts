@@ -2,11 +2,11 @@
 // changes in its list of conversations and new turns to answer. Each event states its reason.
 
 import { z } from 'zod'
+import { createPushIterator, type PushIterator } from '../../push-iterator.ts'
 import type { UnreadConversation } from '../../store/sql/participant/read-unread-conversations.ts'
 import type { Platform } from '../platform.ts'
 import { authorize } from '../authorize.ts'
 import { name, parse } from '../input.ts'
-import { createPushIterator, type PushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
 import type { Feeds } from './feeds.ts'
 import { INBOX_REASONS, toWakeUpEvent, type InboxEvent, type Inboxes, type InboxReason } from './inboxes.ts'

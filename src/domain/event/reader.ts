@@ -3,11 +3,11 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
+import { createPushIterator } from '../../push-iterator.ts'
 import { JOURNAL_PAGE_BYTES, readLastSeq } from '../../store/sql/event/read-journal.ts'
 import type { EventDeps } from './deps.ts'
 import { authorize } from '../authorize.ts'
 import { count, id, name, parse } from '../input.ts'
-import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { EVENT_TYPES, projectEvent, type VisibleEvent } from './event.ts'
 import { sizeOfEvent } from './event-size.ts'

@@ -9,7 +9,7 @@ import {
   unsubscribe,
   useSession,
 } from '../../../src/domain/mcp-session.ts'
-import { createPushIterator, type PushIterator } from '../../../src/domain/push-iterator.ts'
+import { createPushIterator, type PushIterator } from '../../../src/push-iterator.ts'
 import { VerbFailed } from '../../../src/faces/call.ts'
 import type { Caller, ConversationEvent } from '../../../src/faces/mcp/caller.ts'
 import { startUpdates } from '../../../src/server/mcp-updates.ts'

@@ -8,6 +8,7 @@ const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. LEAVES import only each other. */
 const LEAVES = [
+  'push-iterator',
   'clock',
   'errors',
   'thread',
@@ -26,6 +27,7 @@ const LEAVES = [
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   clock: { all: [] },
   errors: { all: [] },
+  'push-iterator': { all: [] },
   counters: { all: [] },
   thread: { all: [] },
   yield: { all: ['clock'] },
@@ -55,6 +57,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'yield',
       'queue-delay',
       'limits',
+      'push-iterator',
       'clock',
       'errors',
       'counters',
@@ -75,6 +78,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'yield',
       'queue-delay',
       'limits',
+      'push-iterator',
       'free-memory',
       'clock',
       'errors',
@@ -186,7 +190,6 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'announced-presence',
     'connections',
     'writers',
-    'push-iterator',
     'byte-budget',
     'answer-budget',
     'journal-notifier',

@@ -2,7 +2,7 @@
 
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { describe, expect, test, vi } from 'vitest'
-import { createPushIterator } from '../../../src/domain/push-iterator.ts'
+import { createPushIterator } from '../../../src/push-iterator.ts'
 import type { Outcome } from '../../../src/server/operation.ts'
 import { closeReason, createProtocol, type Acceptance, type Operation } from '../../../src/server/protocol.ts'
 import { fakeClock } from '../../support/fake-clock.ts'

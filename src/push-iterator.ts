@@ -22,12 +22,14 @@ type Options<T> = {
   maxBytes?: number
   /** Returns the size of a value, in bytes. Defaults to 0. */
   sizeOf?: (value: T) => number
+  /** Returns one value in place of the last buffered value and the pushed one; null to keep both, as by default. */
+  join?: (last: T, pushed: T) => T | null
 }
 
 /** @param limit number of buffered values at which the buffer is full */
 export function createPushIterator<T>(
   limit: number,
-  { whenFull = 'report', maxBytes = Infinity, sizeOf = () => 0 }: Options<T> = {},
+  { whenFull = 'report', maxBytes = Infinity, sizeOf = () => 0, join = () => null }: Options<T> = {},
 ): PushIterator<T> {
   const buffered: { value: T; bytes: number }[] = []
   let bytes = 0
@@ -69,7 +71,9 @@ export function createPushIterator<T>(
       if (ended) return
       if (pending.length > 0) return pending.shift()!.resolve({ done: false, value })
       if (whenFull === 'drop-oldest' && buffered.length >= limit) bytes -= buffered.shift()!.bytes
-      const added = { value, bytes: sizeOf(value) }
+      const joined = buffered.length > 0 ? join(buffered.at(-1)!.value, value) : null
+      if (joined !== null) bytes -= buffered.pop()!.bytes
+      const added = { value: joined ?? value, bytes: sizeOf(joined ?? value) }
       buffered.push(added)
       bytes += added.bytes
     },

@@ -1,7 +1,7 @@
 // The push iterator: it yields each pushed value once, in order, reports a full buffer, and ends after the values.
 
 import { describe, expect, it, vi } from 'vitest'
-import { createPushIterator } from '../../../src/domain/push-iterator.ts'
+import { createPushIterator } from '../../src/push-iterator.ts'
 
 const DONE = { done: true, value: undefined }
 const value = (value: number) => ({ done: false, value })
@@ -52,6 +52,19 @@ describe('a push iterator', () => {
     const yielded: number[] = []
     for await (const n of iterator) yielded.push(n)
     expect(yielded).toEqual([3, 4])
+  })
+
+  it('joins a value with the last waiting one, and counts the bytes of the joined value', async () => {
+    const join = (last: string, pushed: string) => (pushed === '.' ? null : last + pushed)
+    const values = createPushIterator<string>(10, { maxBytes: 4, sizeOf: (text) => text.length, join })
+    const iterator = values.iterate(() => {})
+    const isFull = ['a', 'b', '.', 'c'].map((text) => (values.push(text), values.isFull()))
+    expect(isFull).toEqual([false, false, false, true])
+    expect([await iterator.next(), await iterator.next()].map(({ value }) => value)).toEqual(['ab', '.c'])
+    const waiting = iterator.next()
+    values.push('d')
+    values.push('e')
+    expect([await waiting, await iterator.next()].map(({ value }) => value)).toEqual(['d', 'e'])
   })
 
   it('is drained when the last waiting value is taken, and not before', async () => {
