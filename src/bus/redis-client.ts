@@ -2,6 +2,7 @@
 // once, so no caller waits for an outage to end and memory does not grow. A connection that stops replying is replaced.
 
 import { createClient, ErrorReply } from 'redis'
+import { backoffMs } from '../backoff.ts'
 import { Unavailable } from '../errors.ts'
 import { reasonOf } from '../log.ts'
 
@@ -21,13 +22,13 @@ const IDLE_MS = 10_000
 /** Maximum time that a starting process waits for Redis, ms. It then starts without Redis. */
 const FIRST_CONNECT_MS = 5_000
 
-/** Delay before an attempt to reconnect, ms: 50, doubling up to 2,000, with up to half of it removed at random. */
-const backoff = (retries: number) => Math.min(2_000, 50 * 2 ** retries) * (1 - Math.random() / 2)
+/** Delay before an attempt to reconnect. */
+const BACKOFF = { firstMs: 50, maxMs: 2_000, jitter: 1 / 2 }
 
 const open = (url: string) =>
   createClient({
     url,
-    socket: { reconnectStrategy: backoff, socketTimeout: IDLE_MS },
+    socket: { reconnectStrategy: (retries) => backoffMs(BACKOFF, retries + 1), socketTimeout: IDLE_MS },
     disableOfflineQueue: true,
     // Without this, node-redis starts a timer for each command. withReplyTimeout() limits the time that callers wait.
     commandOptions: { timeout: 0 },

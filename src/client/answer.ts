@@ -8,7 +8,7 @@ import { ColloquyError } from './errors.ts'
 import type { ClaimScope, InboxEvent, ListedConversation, Respond, Turn } from './generated.ts'
 import { followInbox, listConversations } from './inbox.ts'
 import { randomId } from './random-id.ts'
-import { linkedSignal, sleep } from './retry.ts'
+import { linkedSignal, backOff } from './retry.ts'
 import type { Source } from './stream-parts.ts'
 import type { WriteOptions } from './write.ts'
 
@@ -57,8 +57,8 @@ export type AnswerOptions = RequestOptions & {
 
 /** Maximum number of attempts of one process to answer a turn. After that, it leaves the turn to other processes. */
 const MAX_ATTEMPTS = 5
-/** Time before the second attempt to answer a turn, ms. It doubles with each further one. */
-const RETRY_MS = 1_000
+/** Waits between the attempts to answer a turn, ms. */
+const RETRY = { firstMs: 1_000, maxMs: 8_000 }
 /** Maximum number of remembered turns that this process has left to others. The oldest are forgotten first. */
 const MAX_REMEMBERED = 1_000
 /** Maximum number of turns that wait in this process. Further turns are delivered again by the next subscription. */
@@ -183,7 +183,7 @@ export async function answer(
 
   async function attempt(turn: Turn, conversationId: string): Promise<void> {
     for (let failures = 0; failures < MAX_ATTEMPTS && !signal?.aborted; failures++) {
-      if (failures > 0) await sleep(RETRY_MS * 2 ** (failures - 1), signal)
+      if (failures > 0) await backOff(failures - 1, signal, RETRY)
       try {
         return await answerTurn(answering, turn, conversationId)
       } catch (error) {

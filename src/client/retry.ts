@@ -2,7 +2,7 @@
 
 import { ColloquyError } from './errors.ts'
 
-/** Waits between attempts, ms: `firstMs`, doubled by each retry up to `maxMs`, and randomly shortened by up to half. */
+/** Waits between attempts, ms. */
 const BACKOFF = { firstMs: 100, maxMs: 5_000 }
 
 /** Waits; resolves early when the signal is aborted. */
@@ -18,9 +18,12 @@ export const sleep = (ms: number, signal?: AbortSignal | null): Promise<void> =>
     signal?.addEventListener('abort', done)
   })
 
-/** Waits before the retry with the number `attempt`, counted from 0. */
-export const backOff = (attempt: number, signal?: AbortSignal | null): Promise<void> =>
-  sleep(Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** Math.min(attempt, 16)) * (0.5 + Math.random() / 2), signal)
+/**
+ * Waits before the retry with the number `attempt`, counted from 0: `firstMs`, doubled by each retry up to `maxMs`, and
+ * randomly shortened by up to half.
+ */
+export const backOff = (attempt: number, signal?: AbortSignal | null, { firstMs, maxMs } = BACKOFF): Promise<void> =>
+  sleep(Math.min(maxMs, firstMs * 2 ** attempt) * (0.5 + Math.random() / 2), signal)
 
 export const isRetryable = (error: unknown): boolean => error instanceof ColloquyError && error.isRetryable
 

@@ -3,6 +3,7 @@
 // after the last announced entries, and when the bus is restored. Readers that are behind the feed's head read the
 // journal until they reach it (follow.ts).
 
+import { backoffMs } from '../../backoff.ts'
 import { counters, observe } from '../../counters.ts'
 import { NotFound } from '../../errors.ts'
 import { SMALL_PAGE, readJournalHead } from '../../store/sql/event/read-journal.ts'
@@ -33,7 +34,7 @@ import { readEvents } from './journal-page.ts'
 /** Time after the last announced entries or the last check after which a feed checks the database, ms. */
 export const CHECK_MS = 5_000
 /** Time after a failure until the database is checked again, ms. Each further failure doubles it, up to `max`. */
-export const RETRY_MS = { first: 250, max: 30_000 }
+export const RETRY = { firstMs: 250, maxMs: 30_000 }
 /** Maximum number of entries per read. */
 const PAGE = 500
 
@@ -76,7 +77,7 @@ type FeedRun = {
   readonly tasks: FeedTasks
   /** Adds a 'check' task after CHECK_MS unless it is refreshed. */
   readonly checkTimer: NodeJS.Timeout
-  /** Adds a 'check' task after a failure (see RETRY_MS); undefined before the first failure. */
+  /** Adds a 'check' task after a failure (see RETRY); undefined before the first failure. */
   retryTimer?: NodeJS.Timeout
 }
 
@@ -153,8 +154,7 @@ function retryLater(run: FeedRun, err: unknown, failures: number): void {
   const { deps, conversationId } = run
   if (failures === 1) deps.log.warn({ err, conversationId }, 'could not read the journal; retrying until it succeeds')
   deps.clock.clearTimeout(run.retryTimer)
-  const ms = Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.max)
-  run.retryTimer = deps.clock.setTimeout(() => run.tasks.add({ type: 'check' }), ms).unref()
+  run.retryTimer = deps.clock.setTimeout(() => run.tasks.add({ type: 'check' }), backoffMs(RETRY, failures)).unref()
 }
 
 function end(run: FeedRun): void {

@@ -2,6 +2,7 @@
 // reader whose sink is full leaves the feed and catches up from its own cursor, so that it does not delay others. If it
 // is too far behind, it skips entries and gets a Gap. reader-state.ts decides which events it receives.
 
+import { backoffMs } from '../../backoff.ts'
 import type { Clock } from '../../clock.ts'
 import { seesConversation, type View } from '../view.ts'
 import type { ByteShare } from '../byte-budget.ts'
@@ -58,7 +59,7 @@ export type FollowedFeed = Pick<
 /** Maximum number of entries per read while a reader catches up. */
 const PAGE = 200
 /** Time before a failed read is retried, ms. Each further failure doubles it, up to `max`. */
-const READ_RETRY_MS = { first: 1_000, max: 30_000 }
+const READ_RETRY = { firstMs: 1_000, maxMs: 30_000 }
 
 type ReaderRun = {
   readonly feed: FollowedFeed
@@ -148,13 +149,13 @@ async function drain(run: ReaderRun): Promise<void> {
 async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
   const { cursor } = run.state
   const limit = Math.min(PAGE, run.feed.head - cursor)
-  for (let failures = 0; ; failures++) {
+  for (let failures = 1; ; failures++) {
     try {
       return await run.source.read(cursor, limit)
     } catch (error) {
       if (run.stopped) throw error
-      if (failures === 0) run.source.onFailure(error)
-      const ms = Math.min(READ_RETRY_MS.first * 2 ** failures, READ_RETRY_MS.max)
+      if (failures === 1) run.source.onFailure(error)
+      const ms = backoffMs(READ_RETRY, failures)
       await new Promise((resolve) => run.source.clock.setTimeout(resolve, ms).unref())
       if (run.stopped) throw error
     }

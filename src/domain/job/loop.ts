@@ -1,6 +1,7 @@
 // The loop of a background worker: runs steps while there is work, then sleeps until it is nudged. A failed step is
 // retried with exponential backoff; only the first failure of a series is logged. Steps must be idempotent.
 
+import { backoffMs } from '../../backoff.ts'
 import type { Platform } from '../platform.ts'
 
 export type LoopWork = {
@@ -32,15 +33,12 @@ export type Loop = {
   stop(): Promise<void>
 }
 
-/** Milliseconds before the first retry. Each further failure doubles them, up to `max`. Jitter subtracts up to half. */
-const BACKOFF_MS = { first: 1_000, max: 60_000 }
+/** The pause after a failed step. */
+const BACKOFF = { firstMs: 1_000, maxMs: 60_000, jitter: 1 / 2 }
 /** Share of a step's duration for which the loop pauses after the step, so that requests get CPU time. */
 const PAUSE_SHARE = 0.25
 /** Maximum milliseconds of this pause. */
 const PAUSE_MS = 50
-
-const backoffMs = (failures: number) =>
-  Math.min(BACKOFF_MS.first * 2 ** (failures - 1), BACKOFF_MS.max) * (0.5 + Math.random() / 2)
 
 /** Starts the loop; the first step runs at once. */
 export function startLoop({ clock, log }: LoopDeps, work: LoopWork): Loop {
@@ -87,7 +85,7 @@ export function startLoop({ clock, log }: LoopDeps, work: LoopWork): Loop {
         if (signal.aborted) break
         await work.release?.()
         if (failures++ === 0) log.warn({ ...details, err }, messages.failing)
-        await sleep(backoffMs(failures))
+        await sleep(backoffMs(BACKOFF, failures))
       }
     }
     await work.release?.()

@@ -3,6 +3,7 @@
 // so that no agent outside the server answers it too. The transaction that commits the reply ends the wake-up
 // (prisma/functions/wake_up_participants.sql).
 
+import { backoffMs } from '../../backoff.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
 import { JobFailed } from '../../store/job-queue.ts'
 import {
@@ -132,7 +133,8 @@ async function handleRefusal(
     return null
   }
   const isBusy = error instanceof LimitReached
-  await postponeAttempt(deps.db, tenant, attempt, isBusy ? BUSY_MS : delayMs * 2 ** attempt.attempts, !isBusy)
+  const ms = isBusy ? BUSY_MS : backoffMs({ firstMs: delayMs }, attempt.attempts + 1)
+  await postponeAttempt(deps.db, tenant, attempt, ms, !isBusy)
   if (error instanceof QuotaExceeded || isBusy) throw new JobFailed(error.message)
   throw error
 }

@@ -1,6 +1,7 @@
 // Makes one call of a provider and streams the text of the reply. Retries a call that fails temporarily, with
 // exponential backoff, unless a part of the reply has already arrived.
 
+import { backoffMs } from '../../backoff.ts'
 import { sleep, type Clock } from '../../clock.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import {
@@ -143,7 +144,7 @@ export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean):
   const { code, retryAfterMs } =
     error instanceof ProviderCallFailed ? error : { code: 'UNAVAILABLE', retryAfterMs: null }
   if (code === 'STALLED' || (retryAfterMs ?? 0) > MAX_PAUSE_MS) return null
-  return Math.max(retryAfterMs ?? 0, PAUSE_MS * 2 ** (attempt - 2))
+  return Math.max(retryAfterMs ?? 0, backoffMs({ firstMs: PAUSE_MS }, attempt - 1))
 }
 
 /**

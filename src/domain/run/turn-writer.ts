@@ -1,6 +1,7 @@
 // Writes the text of one reply into a streaming turn, in order and exactly once: while one delta is written, the text
 // that arrives is collected for the next. A write whose outcome is unknown is repeated at the same offset.
 
+import { backoffMs } from '../../backoff.ts'
 import { sleep } from '../../clock.ts'
 import { DomainError, InvalidInput, ServerBusy, StreamClosed } from '../../errors.ts'
 import type { Platform } from '../platform.ts'
@@ -15,8 +16,8 @@ import { runLeaseSeconds } from './lease.ts'
 const MAX_DELTA = 64 * 1024
 /** Length of the waiting text at which reading from the provider pauses, in UTF-16 units. */
 const MAX_WAITING = 1024 * 1024
-/** First and maximum pause before a write is repeated, ms. */
-const PAUSE_MS = { first: 50, max: 2_000 }
+/** The pause before a write is repeated. */
+const BACKOFF = { firstMs: 50, maxMs: 2_000 }
 
 export type TurnWriter = {
   /** Adds text. Resolves when less than MAX_WAITING units wait to be written. @throws the error of an earlier write */
@@ -35,10 +36,11 @@ export async function persist<T>(
   call: () => Promise<T>,
 ): Promise<T> {
   const until = clock.performance.now() + streamLeaseMs
-  for (let wait = PAUSE_MS.first; ; wait = Math.min(PAUSE_MS.max, wait * 2)) {
+  for (let failures = 1; ; failures++) {
     try {
       return await call()
     } catch (error) {
+      const wait = backoffMs(BACKOFF, failures)
       const isFinal = error instanceof RunFailure || (error instanceof DomainError && !(error instanceof ServerBusy))
       if (isFinal || clock.performance.now() + wait > until) throw error
       await sleep(clock, wait)

@@ -3,6 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
+import { backoffMs } from '../../backoff.ts'
 import { closedProvider } from '../ports/call-failed.ts'
 import { explain, Unreachable, type ErrorContext } from './failure.ts'
 
@@ -139,7 +140,7 @@ export function createCalls(
         } catch (error) {
           stop.throwIfAborted()
           const { failure, isTransient, pauseMs } = explain(error, context)
-          const pause = pauseMs ?? retryPolicy.pauseMs * 2 ** retry * (1 - Math.random() / 4)
+          const pause = pauseMs ?? backoffMs({ firstMs: retryPolicy.pauseMs, jitter: 1 / 4 }, retry + 1)
           if (!isTransient || retry >= retryPolicy.retries || pause > MAX_PAUSE_MS) throw failure
           await sleep(pause, undefined, { signal: stop }).catch(() => stop.throwIfAborted())
         }

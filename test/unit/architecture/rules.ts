@@ -8,6 +8,7 @@ const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. LEAVES import only each other. */
 const LEAVES = [
+  'backoff',
   'push-iterator',
   'clock',
   'errors',
@@ -27,6 +28,7 @@ const LEAVES = [
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   clock: { all: [] },
   errors: { all: [] },
+  backoff: { all: [] },
   'push-iterator': { all: [] },
   counters: { all: [] },
   thread: { all: [] },
@@ -58,6 +60,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
       'queue-delay',
       'limits',
       'push-iterator',
+      'backoff',
       'clock',
       'errors',
       'counters',

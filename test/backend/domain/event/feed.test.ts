@@ -9,7 +9,7 @@ import {
 } from '../../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
 import type { Deps } from '../../../../src/domain/deps.ts'
-import { CHECK_MS, RETRY_MS } from '../../../../src/domain/event/feed.ts'
+import { CHECK_MS, RETRY } from '../../../../src/domain/event/feed.ts'
 import { createFeeds } from '../../../../src/domain/event/feeds.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../../src/domain/streaming-turn/stream.ts'
@@ -182,7 +182,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       const broken = breakReads(id, () => reads++ === 0)
       const { seq } = await append('unread', {}, id)
       await vi.waitFor(() => expect(broken).toHaveBeenCalled())
-      await clock.advance(RETRY_MS.first)
+      await clock.advance(RETRY.firstMs)
       await reading.until('the turn', sawSeq(seq))
       expect(reads).toBeGreaterThan(1)
       await reading.stop()
@@ -203,14 +203,14 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       for (let n = 0; n < 100; n++) await write(turnId, 'bla ')
       const { seq } = await append('unread', {}, id)
       await vi.waitFor(() => expect(broken).toHaveBeenCalled())
-      for (const [retries, ms] of [RETRY_MS.first, 2 * RETRY_MS.first, 4 * RETRY_MS.first].entries()) {
+      for (const [retries, ms] of [RETRY.firstMs, 2 * RETRY.firstMs, 4 * RETRY.firstMs].entries()) {
         await clock.advance(ms - 1)
         expect(broken).toHaveBeenCalledTimes(retries + 1)
         await clock.advance(1)
         await vi.waitFor(() => expect(broken).toHaveBeenCalledTimes(retries + 2))
       }
       isBroken = false
-      await clock.advance(8 * RETRY_MS.first)
+      await clock.advance(8 * RETRY.firstMs)
       await reading.until('the turn', sawSeq(seq))
       await reading.until('the text', (each) => textOf(each, turnId) === 'bla '.repeat(100))
       const expected = ['could not read the journal; retrying until it succeeds', 'reading the journal succeeds again']
