@@ -32,3 +32,31 @@ export function sleep(
     else signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
+
+/**
+ * Calls the task once per interval. Skips a call while the promise of the previous one is pending. With `atOnce`, the
+ * first call is made immediately; by default, after one interval. The timer does not keep the process alive.
+ * @param task its promise must not reject
+ * @returns a function that ends the calls, and resolves when the promise of the last one has settled
+ */
+export function every(
+  clock: Pick<Clock, 'setInterval' | 'clearInterval'>,
+  intervalMs: number,
+  task: () => Promise<unknown> | void,
+  { atOnce = false } = {},
+): () => Promise<void> {
+  let running: Promise<unknown> | null = null
+  const run = () => {
+    running ??=
+      task()?.finally(() => {
+        running = null
+      }) ?? null
+  }
+  const timer = clock.setInterval(run, intervalMs)
+  timer.unref()
+  if (atOnce) run()
+  return async () => {
+    clock.clearInterval(timer)
+    await running
+  }
+}

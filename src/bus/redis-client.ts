@@ -3,6 +3,7 @@
 
 import { createClient, ErrorReply } from 'redis'
 import { backoffMs } from '../backoff.ts'
+import { every, systemClock } from '../clock.ts'
 import { Unavailable } from '../errors.ts'
 import { reasonOf } from '../log.ts'
 
@@ -106,11 +107,7 @@ function watch(client: RedisClient): void {
     client.destroy()
     client.connect().catch(() => {})
   }
-  const timer = setInterval(() => {
-    if (client.isOpen) void check()
-    else clearInterval(timer)
-  }, HEARTBEAT_MS)
-  timer.unref()
+  const stop = every(systemClock, HEARTBEAT_MS, () => (client.isOpen ? check() : stop()))
 }
 
 /** Closes the connection after waiting up to REPLY_MS for pending replies. Does nothing if it is already closed. */

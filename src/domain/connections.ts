@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { PresentActor } from '../bus/presence.ts'
+import { every } from '../clock.ts'
 import { announceState, reportPresence, type PresenceDeps } from './announced-presence.ts'
 
 /** Time that an actor has to connect again before its presence ends, ms. A reload of a page takes less. */
@@ -28,10 +29,9 @@ export function createConnections(deps: PresenceDeps): Connections {
       .connect(actor, id, presenceTtlMs)
       .catch((error: unknown) => reportPresence(deps, error, 'could not record a connection'))
 
-  const renew = clock.setInterval(() => {
+  const stopRenewing = every(clock, presenceTtlMs / 3, () => {
     for (const { actor } of connected.values()) void record(actor)
-  }, presenceTtlMs / 3)
-  renew.unref()
+  })
 
   /** Ends the actor's presence unless another process has a connection of the actor. */
   async function end(key: string, { actor, ending }: Connected): Promise<void> {
@@ -66,7 +66,7 @@ export function createConnections(deps: PresenceDeps): Connections {
       }
     },
     async close() {
-      clock.clearInterval(renew)
+      await stopRenewing()
       await Promise.all([...connected].filter(([, { ending }]) => ending !== null).map((each) => end(...each)))
     },
   }

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { PresenceMark, PresentActor } from '../bus/presence.ts'
+import { every } from '../clock.ts'
 import type { Platform } from './platform.ts'
 import { authorize } from './authorize.ts'
 import { announceState, reportPresence } from './announced-presence.ts'
@@ -73,14 +74,13 @@ export async function getPresence(
 /** Creates the holder of one socket, which renews its marks three times per presenceTtlMs. */
 export function createPresenceHolder(deps: Platform): PresenceHolder {
   const kept = new Map<string, { mark: PresenceMark; state: PresenceState }>()
-  const renew = deps.clock.setInterval(() => {
+  const stopRenewing = every(deps.clock, deps.presenceTtlMs / 3, () => {
     for (const { mark, state } of kept.values()) {
       deps.presence
         .set(mark, state, deps.presenceTtlMs)
         .catch((error: unknown) => reportPresence(deps, error, 'could not renew presence'))
     }
-  }, deps.presenceTtlMs / 3)
-  renew.unref()
+  })
   /** The functions that end the connections of the socket, by actor. */
   const connections = new Map<string, () => void>()
   let hasEnded = false
@@ -97,7 +97,7 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
       else kept.set(key, { mark, state })
     },
     async end() {
-      deps.clock.clearInterval(renew)
+      void stopRenewing()
       hasEnded = true
       for (const disconnect of connections.values()) disconnect()
       connections.clear()

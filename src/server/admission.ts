@@ -5,7 +5,7 @@
 // The delay is measured as in CoDel (queue-delay.ts). The limit follows Little's law: operations in progress =
 // completions per second × delay in seconds.
 
-import type { Clock } from '../clock.ts'
+import { every, type Clock } from '../clock.ts'
 import type { Log } from '../domain/platform.ts'
 import { createTally } from '../limits/tally.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
@@ -60,22 +60,18 @@ export type Admission = {
 }
 
 /** Samples the event loop's delay, and calls `tick` after each SAMPLES_PER_TICK samples. Returns a function to stop. */
-function startTicks(
-  { performance, setInterval, clearInterval }: Clock,
-  loop: QueueDelay,
-  tick: (now: number) => void,
-): () => void {
+function startTicks(clock: Clock, loop: QueueDelay, tick: (now: number) => void): () => void {
+  const { performance } = clock
   let sampledAt = performance.now()
   let samples = 0
-  const timer = setInterval(() => {
+  const stop = every(clock, SAMPLE_MS, () => {
     const now = performance.now()
     loop.record(Math.max(0, now - sampledAt - SAMPLE_MS))
     sampledAt = now
     samples += 1
     if (samples % SAMPLES_PER_TICK === 0) tick(now)
-  }, SAMPLE_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  })
+  return () => void stop()
 }
 
 /**

@@ -4,7 +4,7 @@
 // it costs a client nothing to declare one.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../clock.ts'
+import { every, type Clock } from '../clock.ts'
 import type { Viewer } from '../domain/view.ts'
 import { createTally } from '../limits/tally.ts'
 import { BUSY, refuse, type Refusal } from './refuse.ts'
@@ -171,7 +171,7 @@ export function createBodyGate(limits: BodyLimits, clock: Clock): BodyGate {
     }
   }
 
-  const timer = clock.setInterval(() => {
+  const stop = every(clock, CHECK_MS, () => {
     const now = clock.performance.now()
     for (const body of arriving) {
       if (now - body.startedAt >= bodyTimeoutMs) {
@@ -182,8 +182,7 @@ export function createBodyGate(limits: BodyLimits, clock: Clock): BodyGate {
         end(body, { status: 408, code: 'BODY_TIMEOUT', message })
       }
     }
-  }, CHECK_MS)
-  timer.unref()
+  })
 
   const enterLarge = createLargePlaces(bodyBytes, (other, refusal) => {
     const isSlow = arriving.has(other) && rateOf(other, clock.performance.now(), LARGE_GRACE_MS) <= bodyRate
@@ -216,6 +215,6 @@ export function createBodyGate(limits: BodyLimits, clock: Clock): BodyGate {
       })
       return true
     },
-    close: () => clock.clearInterval(timer),
+    close: () => void stop(),
   }
 }

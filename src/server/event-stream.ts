@@ -4,7 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql'
-import type { Clock } from '../clock.ts'
+import { every, type Clock } from '../clock.ts'
 import { counters } from '../counters.ts'
 import type { Viewer } from '../domain/view.ts'
 import { stringify } from '../json-text.ts'
@@ -118,10 +118,10 @@ function startStream(response: ServerResponse, clock: Clock): void {
   response.writeHead(200, HEADERS)
   // Browsers report the stream as open only when the first bytes have arrived.
   response.write(COMMENT)
-  const heartbeat = clock.setInterval(() => {
+  const stop = every(clock, HEARTBEAT_MS, () => {
     if (response.writableLength === 0 && !response.writableEnded) response.write(COMMENT)
-  }, HEARTBEAT_MS)
-  response.once('close', () => clock.clearInterval(heartbeat))
+  })
+  response.once('close', () => void stop())
 }
 
 /** One stream. `isRefused` is true once its token has expired or was revoked. */

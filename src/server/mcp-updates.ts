@@ -1,7 +1,7 @@
 // Notifies an MCP client of changes in the resources that its session subscribes to. The subscriptions are stored, so a
 // message of the bus, and a regular look, say when they have changed.
 
-import type { Clock } from '../clock.ts'
+import { every, type Clock } from '../clock.ts'
 import type { Deps } from '../domain/deps.ts'
 import { noteNotified, useSession, watchSession, type SessionKey } from '../domain/mcp-session.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -105,12 +105,11 @@ export async function startUpdates(
     (looking = looking.then(look).catch((err: unknown) => log.warn({ err }, 'could not read an MCP session')))
 
   const unwatch = await watchSession(deps, session, () => void lookAgain())
-  const timer = clock.setInterval(() => void lookAgain(), LOOK_MS)
-  timer.unref()
+  const stop = every(clock, LOOK_MS, lookAgain)
   signal.addEventListener(
     'abort',
     () => {
-      clock.clearInterval(timer)
+      void stop()
       void unwatch()
       // After a failure, the client is notified of the same changes again.
       void store().catch(() => {})

@@ -4,7 +4,7 @@
 import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import type { WebSocket } from 'ws'
-import type { Clock } from '../clock.ts'
+import { every, type Clock } from '../clock.ts'
 import { counters, refused } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
@@ -164,11 +164,11 @@ export function openSocket(
 function keepAlive(client: WebSocket, clock: Clock): () => void {
   let alive = true
   client.on('pong', () => (alive = true))
-  const timer = clock.setInterval(() => {
+  const stop = every(clock, PING_INTERVAL_MS, () => {
     if (client.isPaused) return void (alive = true)
     if (!alive) return client.terminate()
     alive = false
     if (client.readyState === client.OPEN) client.ping()
-  }, PING_INTERVAL_MS)
-  return () => clock.clearInterval(timer)
+  })
+  return () => void stop()
 }

@@ -5,6 +5,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { every } from '../clock.ts'
 import { counters } from '../counters.ts'
 import type { ByteBudget } from '../domain/byte-budget.ts'
 import type { Platform } from '../domain/platform.ts'
@@ -147,29 +148,25 @@ export function endUnread(
     onEnd(socket, reason)
     socket.destroy()
   }
-  const timer = clock.setInterval(
-    () => {
-      const now = clock.performance.now()
-      const unread: ReturnType<typeof unreadOf>[] = []
-      for (const [socket, before] of watched) {
-        if (socket.writableLength === 0) {
-          if (before) watched.set(socket, null)
-          continue
-        }
-        const progress = progressOf(before, socket, now)
-        watched.set(socket, progress)
-        if (now - progress.acceptedAt >= timeoutMs) end(socket, 'timeout')
-        else unread.push(unreadOf(socket, progress, now, answers))
+  const stop = every(clock, Math.min(CHECK_MS, timeoutMs / CHECKS), () => {
+    const now = clock.performance.now()
+    const unread: ReturnType<typeof unreadOf>[] = []
+    for (const [socket, before] of watched) {
+      if (socket.writableLength === 0) {
+        if (before) watched.set(socket, null)
+        continue
       }
-      noteAnswerBytes(unread.reduce((sum, { uncounted }) => sum + uncounted, answers.used))
-      for (const { socket } of connectionsToEnd(unread, waitingBytes() - TOTAL_WAITING_BYTES)) end(socket, 'budget')
-      watchPeak(waitingBytes(), now)
-    },
-    Math.min(CHECK_MS, timeoutMs / CHECKS),
-  )
-  timer.unref()
+      const progress = progressOf(before, socket, now)
+      watched.set(socket, progress)
+      if (now - progress.acceptedAt >= timeoutMs) end(socket, 'timeout')
+      else unread.push(unreadOf(socket, progress, now, answers))
+    }
+    noteAnswerBytes(unread.reduce((sum, { uncounted }) => sum + uncounted, answers.used))
+    for (const { socket } of connectionsToEnd(unread, waitingBytes() - TOTAL_WAITING_BYTES)) end(socket, 'budget')
+    watchPeak(waitingBytes(), now)
+  })
   http.once('close', () => {
-    clock.clearInterval(timer)
+    void stop()
     noteAnswerBytes(0)
   })
 }

@@ -3,6 +3,7 @@
 
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
+import { every, systemClock } from '../clock.ts'
 import { reasonOf } from '../log.ts'
 import { QueueDelay } from '../queue-delay.ts'
 import type { Embedded } from './embedded.ts'
@@ -150,11 +151,7 @@ function configOf(source: Source, settings: string): pg.PoolConfig {
 
 /** Runs the embedded database's maintenance until the pool ends. */
 function maintain(pool: Pool, onError: (error: Error) => void): void {
-  const maintenance = setInterval(() => {
-    if (pool.ending) clearInterval(maintenance)
-    else runMaintenance(pool).catch(onError)
-  }, MAINTENANCE_MS)
-  maintenance.unref()
+  const stop = every(systemClock, MAINTENANCE_MS, () => (pool.ending ? stop() : runMaintenance(pool).catch(onError)))
 }
 
 /**

@@ -1,5 +1,6 @@
 // Runs the periodic maintenance tasks. They are idempotent, and any number of processes may run them.
 
+import { every } from '../../clock.ts'
 import { DatabaseUnavailable, Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { deleteExpiredConversations, removeSummarizedContent } from '../erasure/retention.ts'
@@ -9,7 +10,6 @@ import { pruneAuditLog } from '../audit/prune.ts'
 import { deleteExpiredSessions } from '../mcp-session.ts'
 import { indexFacts } from '../fact/index-facts.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
-import { startPeriodic } from '../job/periodic.ts'
 import { expireApprovals } from '../run/request-approvals.ts'
 import { endExpiredPresence } from '../presence.ts'
 import { endAbandonedCalls, endLostRuns } from '../run/sweep.ts'
@@ -85,7 +85,7 @@ function startTask(deps: BackgroundDeps, task: Task): () => Promise<void> {
   const { clock } = deps
   let since = clock.performance.now()
   let endedAt = since
-  return startPeriodic(clock, everyMs, async () => {
+  return every(clock, everyMs, async () => {
     const now = clock.performance.now()
     if (now - endedAt > everyMs + MAX_PAUSE_MS) since = now
     const hasSucceeded = await runTask(deps, task, now - since)

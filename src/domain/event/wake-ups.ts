@@ -3,6 +3,7 @@
 // message that announced it, and consumers may fail. Repetitions are harmless, because consumers claim a turn before
 // they answer it.
 
+import { every } from '../../clock.ts'
 import { readTime } from '../../store/sql/event/read-moment.ts'
 import {
   readOfferedWakeUps,
@@ -12,7 +13,6 @@ import {
   type WakeUpPosition,
   type WakeUpRow,
 } from '../../store/sql/wake-up/read-wake-ups.ts'
-import { startPeriodic } from '../job/periodic.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import type { JournalEvent } from './event.ts'
@@ -96,5 +96,5 @@ export function repeatWakeUps(
       deps.log.warn({ err: error, tenant }, 'could not read the unclaimed wake-ups')
     }
   }
-  return startPeriodic(deps.clock, REPEAT_MS, check)
+  return every(deps.clock, REPEAT_MS, check)
 }

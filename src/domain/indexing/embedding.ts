@@ -3,6 +3,7 @@
 // newest complete one, and both embed new turns. Later, vector-maintenance.ts deletes the vectors of older embedders.
 // The progress is stored in the database, so any process can continue where another stopped.
 
+import { every } from '../../clock.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type EmbedderRow,
 } from '../../store/sql/indexing/embedders.ts'
 import type { VectorIndexes } from '../../store/vector-index.ts'
-import { startPeriodic } from '../job/periodic.ts'
 import type { Platform } from '../platform.ts'
 import { createPace, type EmbeddingProgress } from './embedding-progress.ts'
 import { createEmbeddingWorkers } from './embedding-workers.ts'
@@ -162,7 +162,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
       // In a database without turns, the configured embedder is complete immediately.
       await markFilled(db, configured.name)
       await refresh()
-      stopSweeping = startPeriodic(platform.clock, sweepMs, () => sweep().catch(logFailure))
+      stopSweeping = every(platform.clock, sweepMs, () => sweep().catch(logFailure))
     },
     async stop() {
       stopping.abort(new Error('embedding was stopped'))

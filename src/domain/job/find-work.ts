@@ -2,10 +2,10 @@
 // sweep every SWEEP_MS checks all conversations and users, in case a notification was lost. A job that several
 // processes send is queued once.
 
+import { every } from '../../clock.ts'
 import type { JobQueue, Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
 import { startLoop, type Loop } from './loop.ts'
-import { startPeriodic } from './periodic.ts'
 import { QUEUES, startWorker, type Work } from './worker.ts'
 
 /** Counts the turns of users, because work about users is due after a number of turns. */
@@ -174,6 +174,6 @@ export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() =>
     messages: { failing: 'could not find due work; retrying', recovered: 'finding due work succeeds again' },
     details: {},
   })
-  stopSweeping = startPeriodic(deps.clock, SWEEP_MS, sweep, { atOnce: true })
+  stopSweeping = every(deps.clock, SWEEP_MS, sweep, { atOnce: true })
   return stop
 }

@@ -1,6 +1,7 @@
 // Executes a run in this process: one reply after another, with the results of the server's own tools between them,
 // until the agent has answered, the run waits, or it fails.
 
+import { every } from '../../clock.ts'
 import type { Tx } from '../../store/db.ts'
 import { recordResults } from '../../store/sql/run/provider-calls.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
@@ -177,11 +178,12 @@ async function keepLease(deps: RunDeps, { run }: HeldRun, lose: () => void): Pro
       (isHeld) => isHeld || lose(),
       (err: unknown) => deps.log.warn({ err, runId: run.id }, 'could not renew the lease of a run; trying again'),
     )
-  const timer = deps.clock.setInterval(() => void renew(), leaseMs / 3)
+  // A renewal that takes long does not delay the next one.
+  const stopRenewing = every(deps.clock, leaseMs / 3, () => void renew())
   // A cancellation is announced. If the announcement is lost, the next renewal detects the cancellation.
   const unsubscribe = await subscribeToRun(deps, run.id, () => void renew())
   return () => {
-    deps.clock.clearInterval(timer)
+    void stopRenewing()
     unsubscribe().catch(() => {})
   }
 }

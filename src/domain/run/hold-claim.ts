@@ -2,6 +2,7 @@
 // waiting run has no claim, because the run itself excludes other claims.
 
 import { randomBytes } from 'node:crypto'
+import { every } from '../../clock.ts'
 import { NotFound } from '../../errors.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { claimTurn, releaseClaim, renewClaim } from '../claim/claim.ts'
@@ -29,12 +30,14 @@ export async function holdClaim(
   const claim = { turnId, claimToken: randomBytes(24).toString('base64url') }
   const ttlSeconds = Math.ceil(runLeaseSeconds(deps))
   await claimTurn(deps, agent, { ...claim, ttlSeconds }, forRun)
-  const renew = () => renewClaim(deps, agent, { ...claim, ttlSeconds }).catch(() => {})
-  const timer = deps.clock.setInterval(() => void renew(), (ttlSeconds * 1000) / 3)
+  const stopRenewing = every(deps.clock, (ttlSeconds * 1000) / 3, () => {
+    // A renewal that takes long does not delay the next one.
+    renewClaim(deps, agent, { ...claim, ttlSeconds }).catch(() => {})
+  })
   return {
     token: claim.claimToken,
     async release() {
-      deps.clock.clearInterval(timer)
+      void stopRenewing()
       // Refused if the turn is answered; if the database cannot be reached, the claim expires.
       await releaseClaim(deps, agent, claim).catch(() => {})
     },

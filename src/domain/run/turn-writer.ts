@@ -2,7 +2,7 @@
 // that arrives is collected for the next. A write whose outcome is unknown is repeated at the same offset.
 
 import { backoffMs } from '../../backoff.ts'
-import { sleep } from '../../clock.ts'
+import { every, sleep } from '../../clock.ts'
 import { DomainError, InvalidInput, ServerBusy, StreamClosed } from '../../errors.ts'
 import type { Platform } from '../platform.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
@@ -100,11 +100,11 @@ export function createTurnWriter(
   }
 
   const leaseMs = runLeaseSeconds(deps) * 1000
-  const heartbeat = clock.setInterval(() => {
+  const stopHeartbeats = every(clock, leaseMs / 3, () => {
     const isIdle = !running && clock.performance.now() - wroteAt > leaseMs / 4
     // If a heartbeat fails, the next one renews the lease. If the turn is closed, the writer fails.
     if (isIdle) send('', end).catch((error: unknown) => error instanceof StreamClosed && fail(error))
-  }, leaseMs / 3)
+  })
 
   async function drain(limit: number): Promise<void> {
     while (running && waiting.length >= limit) await running
@@ -125,6 +125,6 @@ export function createTurnWriter(
       start()
       await drain(0)
     },
-    stop: () => clock.clearInterval(heartbeat),
+    stop: () => void stopHeartbeats(),
   }
 }

@@ -1,13 +1,14 @@
 // Waits for the end of runs, and streams the state of a run after each change.
 
 import { z } from 'zod'
+import { every } from '../../clock.ts'
+import { createPushIterator } from '../../push-iterator.ts'
 import { readRun } from '../../store/sql/run/read-runs.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { authorize, trusted } from '../authorize.ts'
 import type { Feeds } from '../event/feeds.ts'
 import { id, name, parse } from '../input.ts'
 import type { Platform } from '../platform.ts'
-import { createPushIterator } from '../../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
 import type { Run } from '../visible-run.ts'
 import { subscribeToRun } from './change.ts'
@@ -91,12 +92,12 @@ export async function readRunEvents(
     })()
   }
 
-  const timer = deps.clock.setInterval(refresh, POLL_MS)
+  const stopPolling = every(deps.clock, POLL_MS, refresh)
   const unsubscribe = await subscribeToRun(deps, runId, refresh)
   refresh()
   return buffer.iterate(() => {
     isStopped = true
-    deps.clock.clearInterval(timer)
+    void stopPolling()
     leave()
     unsubscribe().catch(() => {})
   })

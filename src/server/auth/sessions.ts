@@ -1,7 +1,7 @@
 // The sessions of tokens: sockets and event streams. Ends a session when its token expires or is revoked. Sessions are
 // grouped by token, so that a check reads each key only once.
 
-import type { Clock } from '../../clock.ts'
+import { every, type Clock } from '../../clock.ts'
 import type { Token } from '../../domain/api-key/token.ts'
 import type { Principal } from '../../domain/principal.ts'
 import type { Refusal } from '../refuse.ts'
@@ -46,20 +46,22 @@ export function createSessions(
 ): Sessions {
   const groups = new Map<string, Group>()
 
+  /** Number of groups whose token is an API key. While there are some, all keys are checked periodically. */
   let keyGroups = 0
+  let stopRechecks = async () => {}
 
   function add(credential: Credential): Group {
     const { digest, key, principal } = credential
     const group = { credential, expiresAt: principal.expiresAt, timer: undefined, watchers: new Set<OnEnd>() }
     groups.set(digest, group)
-    if (key && ++keyGroups === 1) rechecks = clock.setInterval(checkAll, RECHECK_MS).unref()
+    if (key && ++keyGroups === 1) stopRechecks = every(clock, RECHECK_MS, () => recheck(null))
     return group
   }
 
   function remove({ timer, credential: { digest, key } }: Group): void {
     clock.clearTimeout(timer)
     groups.delete(digest)
-    if (key && --keyGroups === 0) clock.clearInterval(rechecks)
+    if (key && --keyGroups === 0) void stopRechecks()
   }
 
   function end(group: Group, refusal: Refusal): void {
@@ -83,15 +85,6 @@ export function createSessions(
     if ('status' in found) return end(group, found)
     group.expiresAt = found.expiresAt
     arm(group)
-  }
-
-  let isChecking = false
-  /** The timer of `checkAll`. It runs while an API key has sessions. */
-  let rechecks: NodeJS.Timeout | undefined
-  function checkAll(): void {
-    if (isChecking) return
-    isChecking = true
-    void recheck(null).finally(() => (isChecking = false))
   }
 
   async function recheck(keyId: string | null): Promise<void> {

@@ -1,16 +1,15 @@
 // Periodic tasks: run at their interval, one run at a time. The clock is fake.
 
 import { describe, expect, it, vi } from 'vitest'
-import { sleep } from '../../../../src/clock.ts'
-import { startPeriodic } from '../../../../src/domain/job/periodic.ts'
-import { fakeClock } from '../../../support/fake-clock.ts'
+import { every, sleep } from '../../src/clock.ts'
+import { fakeClock } from '../support/fake-clock.ts'
 
 describe('a periodic task', () => {
   const clock = fakeClock()
 
   it('runs each time the interval has passed, and not before', async () => {
     const task = vi.fn(async () => {})
-    const stop = startPeriodic(clock, 100, task)
+    const stop = every(clock, 100, task)
     await clock.advance(99)
     expect(task).not.toHaveBeenCalled()
     await clock.advance(201)
@@ -22,7 +21,7 @@ describe('a periodic task', () => {
 
   it('can also run immediately', async () => {
     const task = vi.fn(async () => {})
-    const stop = startPeriodic(clock, 100, task, { atOnce: true })
+    const stop = every(clock, 100, task, { atOnce: true })
     expect(task).toHaveBeenCalledTimes(1)
     await clock.advance(100)
     expect(task).toHaveBeenCalledTimes(2)
@@ -31,7 +30,7 @@ describe('a periodic task', () => {
 
   it('never runs concurrently with itself', async () => {
     const task = vi.fn(() => sleep(clock, 250))
-    const stop = startPeriodic(clock, 100, task)
+    const stop = every(clock, 100, task)
     await clock.advance(340)
     expect(task).toHaveBeenCalledTimes(1)
     await clock.advance(60)
@@ -43,7 +42,7 @@ describe('a periodic task', () => {
 
   it('stops once the current run has ended', async () => {
     let end = () => {}
-    const stop = startPeriodic(clock, 100, () => new Promise<void>((resolve) => (end = resolve)))
+    const stop = every(clock, 100, () => new Promise<void>((resolve) => (end = resolve)))
     await clock.advance(100)
     let isStopped = false
     const stopped = stop().then(() => (isStopped = true))
