@@ -132,7 +132,13 @@ describe.each(backends)('/metrics, $name', (backend) => {
         },
         pools: {},
         usage: () => ({ bodies: 0, documents: 0 }),
-        admission: { inProgress: 0, limit: 0, delays: new Map() },
+        admission: {
+          get inProgress(): never {
+            throw new Error('broken')
+          },
+          limit: 0,
+          delays: new Map(),
+        },
       },
       { metricsPort: 0, metricsHost: '127.0.0.1' },
     )
@@ -141,5 +147,6 @@ describe.each(backends)('/metrics, $name', (backend) => {
     await broken.close()
     expect(text).toContain('colloquy_turns_total')
     expect(text).not.toContain('colloquy_gate_waiting{')
+    expect(text).not.toContain('\ncolloquy_operations_in_progress ')
   })
 })
