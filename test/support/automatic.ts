@@ -1,61 +1,22 @@
-// Fake background jobs for conversations and users, which only advance the watermarks of the real jobs, and SQL queries
-// that count the runs of each job.
+// Extractors for the tests of background jobs, and SQL queries that count the runs of each job.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import type { DueWork } from '../../src/domain/background/due-work.ts'
+import type { FactExtractor } from '../../src/providers/ports/fact-extractor.ts'
 import { sql } from './sql.ts'
 
-/** The journal entries that count as turns. */
-const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
-
-/**
- * Each run advances the watermark only if no other run has advanced it since the run read it, so that concurrent runs
- * are counted once.
- */
-export const fakeDueWork: DueWork = {
-  async extractNext({ pool }, _, conversationId, n) {
-    await sql(pool).query(
-      `INSERT INTO conversation_progress (conversation_id, tenant)
-       SELECT c.id, c.tenant FROM conversation c WHERE c.id = $1 ON CONFLICT DO NOTHING`,
-      [conversationId],
-    )
-    const {
-      rows: [{ after }],
-    } = await sql(pool).query(
-      'SELECT extracted_through AS after FROM conversation_progress WHERE conversation_id = $1',
-      [conversationId],
-    )
-    const {
-      rows: [last],
-    } = await sql(pool).query(
-      `SELECT seq FROM entry WHERE conversation_id = $1 AND seq > $2 AND ${TURNS} ORDER BY seq OFFSET $3 LIMIT 1`,
-      [conversationId, after, n - 1],
-    )
-    if (!last) return false
-    const { rowCount } = await sql(pool).query(
-      `UPDATE conversation_progress SET extracted_through = $3, extractions = extractions + 1
-       WHERE conversation_id = $1 AND extracted_through = $2`,
-      [conversationId, after, last.seq],
-    )
-    return rowCount === 1
-  },
-  async refreshProfileDue({ pool }, tenant, user, n) {
-    const {
-      rows: [row],
-    } = await sql(pool).query(
-      `SELECT turns, profiled_turns AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`,
-      [tenant, user],
-    )
-    if (!row || Math.floor(row.turns / n) === Math.floor(row.done / n)) return false
-    const { rowCount } = await sql(pool).query(
-      `UPDATE user_progress SET profiled_turns = profiled_turns + $3, profilings = profilings + 1
-     WHERE tenant = $1 AND user_id = $2 AND profiled_turns = $4`,
-      [tenant, user, n, row.done],
-    )
-    return rowCount === 1
-  },
-  reconcileNext: async () => false,
+/** Replaces `extract` of the fact extractor. `extract` gets the one that it replaces. */
+export function withExtractor<D extends Pick<Deps, 'factServices'>>(
+  deps: D,
+  extract: (...given: [...Parameters<FactExtractor['extract']>, FactExtractor]) => ReturnType<FactExtractor['extract']>,
+): D {
+  const { extractor } = deps.factServices
+  const replaced: FactExtractor = { ...extractor, extract: (turns, options) => extract(turns, options, extractor) }
+  return { ...deps, factServices: { ...deps.factServices, extractor: replaced } }
 }
+
+/** Resolves with the rejection of a call that ends only when the signal is aborted. */
+export const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)))
 
 /** Number of runs of each job in a tenant. */
 export type Runs = {

@@ -7,8 +7,8 @@ import { pino } from 'pino'
 import { createDeps } from '../../src/deps.ts'
 import type { AutomaticThresholds } from '../../src/domain/automatic-thresholds.ts'
 import { startJobs } from '../../src/domain/background/jobs.ts'
-import { DUE_WORK, type DueWork } from '../../src/domain/background/due-work.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
+import { withExtractor } from '../support/automatic.ts'
 import { OFFLINE } from '../support/offline.ts'
 
 export type Settings = {
@@ -46,14 +46,11 @@ const world = await createDeps(
 )
 const { deps } = world
 
-const dueWork: DueWork = { ...DUE_WORK }
-if (hangs) {
-  dueWork.extractNext = async () => {
-    report({ is: 'extracting' })
-    return new Promise(() => {})
-  }
-}
-const stop = await startJobs(deps, dueWork)
+const hanging = withExtractor(deps, () => {
+  report({ is: 'extracting' })
+  return new Promise(() => {})
+})
+const stop = await startJobs(hangs ? hanging : deps)
 report({ is: 'ready' })
 
 for await (const line of createInterface(process.stdin)) {

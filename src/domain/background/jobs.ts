@@ -1,76 +1,116 @@
-// Selects the kinds of background jobs of a server: those that always run, and those that its settings enable. Jobs of
-// other kinds are never queued. Users' turns are counted only if profiles are refreshed automatically.
+// The background jobs of a server: those that always run, and those that its settings enable. Jobs of other kinds are
+// never queued. Each job stores its progress in the transaction that writes the result, so that concurrent calls never
+// handle a turn or a fact twice. Users' turns are counted only if profiles are refreshed automatically.
 
 import { countUserTurns, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
 import { readDueUsers, readDueUsersAmong } from '../../store/sql/background/read-due-users.ts'
 import { readDueSubjects, readDueSubjectsAmong } from '../../store/sql/fact/due-facts.ts'
+import { readDueDecisions, readDueDecisionsAmong } from '../../store/sql/run/read-decided-runs.ts'
+import { readDue, readDueAmong } from '../../store/sql/summary/read-compaction.ts'
+import { readDueTitles, readDueTitlesAmong } from '../../store/sql/title/read-due-titles.ts'
+import { partsOfKey, readDueAgents, readDueAgentsAmong } from '../../store/sql/wake-up/due-wake-ups.ts'
 import type { Subject } from '../../store/job-queue.ts'
-import { agents } from './agents.ts'
-import type { BackgroundDeps } from './deps.ts'
-import { compaction } from './compaction.ts'
-import { decisions } from './decisions.ts'
-import { startWork, type WorkKinds } from '../job/find-work.ts'
-import { titles } from './titles.ts'
-import { DUE_WORK, type DueWork } from './due-work.ts'
+import { extractNext } from '../fact/extract.ts'
+import { reconcileNext } from '../fact/reconcile-due.ts'
+import { startWork } from '../job/find-work.ts'
 import { repeat, type Work } from '../job/worker.ts'
+import { refreshProfileDue } from '../profile/refresh.ts'
+import { answerNext } from '../run/answer.ts'
+import { continueDecidedRuns } from '../run/continue-decided.ts'
+import { compactDue } from '../summary/compact.ts'
+import { writeTitleDue } from '../summary/title.ts'
+import type { BackgroundDeps } from './deps.ts'
 
-/** Maximum number of jobs of each kind in this file that one process runs concurrently. */
-const CONCURRENCY = 2
+/** A kind of work, and whether the server's settings enable it. */
+type Job<Key> = Work<Key> & { isOn: boolean }
 
-function extractionWork(deps: BackgroundDeps, every: number, extractNext: DueWork['extractNext']): Work<string> {
-  return {
+/** The work in conversations. Keys are conversation ids, except those of RUN_AGENT. */
+const conversationJobs = (deps: BackgroundDeps): Job<string>[] => [
+  {
+    // Due at a trigger of the policy, or after THREAD_SUMMARY_EVERY_N turns without a summary. One job handles both
+    // cases, so that no two jobs summarise the same turns.
+    name: 'COMPACT',
+    isOn: true,
+    concurrency: 2,
+    due: (after, limit) => readDue(deps.db, after?.key ?? '', limit, deps.automatic.threadSummaryEvery),
+    dueAmong: (ids) => readDueAmong(deps.db, ids, deps.automatic.threadSummaryEvery),
+    run: ({ tenant, key }, halt) => compactDue(deps, tenant, key, halt),
+  },
+  {
+    // Due when all approvals for which a run waited have been decided. The job starts runs, and does not wait for them.
+    name: 'CONTINUE_RUNS',
+    isOn: true,
+    concurrency: 2,
+    due: (after, limit) => readDueDecisions(deps.db, after?.key ?? '', limit),
+    dueAmong: (ids) => readDueDecisionsAmong(deps.db, ids),
+    run: ({ tenant, key }) => continueDecidedRuns(deps, tenant, key),
+  },
+  {
+    // Due without a title, and if the automatic title was made from turns that were edited later.
+    name: 'WRITE_TITLE',
+    isOn: deps.automatic.titles,
+    concurrency: 2,
+    due: (after, limit) => readDueTitles(deps.db, after?.key ?? '', limit),
+    dueAmong: (ids) => readDueTitlesAmong(deps.db, ids),
+    run: ({ key }, { stop }) => writeTitleDue(deps, key, stop),
+  },
+  {
+    // One job per conversation and agent with due wake-ups. A wake-up is a request to an agent to answer one turn.
+    name: 'RUN_AGENT',
+    isOn: deps.providers.list().length > 0,
+    concurrency: 8,
+    due: (after, limit) => readDueAgents(deps.db, after?.key ?? '', limit),
+    dueAmong: (ids) => readDueAgentsAmong(deps.db, ids),
+    conversationOf: ({ key }) => partsOfKey(key).conversationId,
+    run: ({ tenant, key }, halt) => repeat((stop) => answerNext(deps, { tenant, ...partsOfKey(key) }, stop), halt),
+  },
+  {
     name: 'EXTRACT_FACTS',
-    concurrency: CONCURRENCY,
-    due: (after, limit) => readDueExtraction(deps.db, after?.key ?? '', limit, every),
-    dueAmong: (conversationIds) => readDueExtractionAmong(deps.db, conversationIds, every),
-    run: ({ tenant, key }, halt) => repeat((stop) => extractNext(deps, tenant, key, every, stop), halt),
-  }
-}
+    isOn: deps.automatic.factExtractionEvery > 0,
+    concurrency: 2,
+    due: (after, limit) => readDueExtraction(deps.db, after?.key ?? '', limit, deps.automatic.factExtractionEvery),
+    dueAmong: (ids) => readDueExtractionAmong(deps.db, ids, deps.automatic.factExtractionEvery),
+    run: ({ tenant, key }, halt) =>
+      repeat((stop) => extractNext(deps, tenant, key, deps.automatic.factExtractionEvery, stop), halt),
+  },
+]
 
-function profileWork(deps: BackgroundDeps, every: number, refreshDue: DueWork['refreshProfileDue']): Work<Subject> {
-  return {
+/** The work about users. Keys are user ids; those of RECONCILE_FACTS also conversations with facts about no user. */
+const userJobs = (deps: BackgroundDeps): Job<Subject>[] => [
+  {
+    name: 'RECONCILE_FACTS',
+    isOn: true,
+    concurrency: 2,
+    due: (after, limit) => readDueSubjects(deps.db, after, limit),
+    dueAmong: (subjects) => readDueSubjectsAmong(deps.db, subjects),
+    run: (subject, halt) => repeat((stop) => reconcileNext(deps, subject, stop), halt),
+  },
+  {
+    // Due after a number of turns by the user, and whenever facts about the user change.
     name: 'REFRESH_PROFILE',
-    concurrency: CONCURRENCY,
-    due: (after, limit) => readDueUsers(deps.db, after, limit, every),
-    dueAmong: (users) => readDueUsersAmong(deps.db, users, every),
-    run: ({ tenant, key }, halt) => repeat((stop) => refreshDue(deps, tenant, key, every, stop), halt),
-  }
-}
-
-const reconciliation = (deps: BackgroundDeps, reconcileNext: DueWork['reconcileNext']): Work<Subject> => ({
-  name: 'RECONCILE_FACTS',
-  concurrency: CONCURRENCY,
-  due: (after, limit) => readDueSubjects(deps.db, after, limit),
-  dueAmong: (subjects) => readDueSubjectsAmong(deps.db, subjects),
-  run: (subject, halt) => repeat((stop) => reconcileNext(deps, subject, stop), halt),
-})
-
-/**
- * Returns the kinds of work that always run or that the server's settings enable, and the functions that count users'
- * turns. Without a chat provider, the server runs no agents.
- */
-function workKindsOf(deps: BackgroundDeps, dueWork: DueWork): WorkKinds {
-  const { automatic, db } = deps
-  const { extractNext, refreshProfileDue, reconcileNext } = dueWork
-  const conversationWork = [compaction(deps), decisions(deps)]
-  if (automatic.titles) conversationWork.push(titles(deps))
-  if (deps.providers.list().length > 0) conversationWork.push(agents(deps))
-  const userWork = [reconciliation(deps, reconcileNext)]
-  if (automatic.factExtractionEvery > 0) {
-    conversationWork.push(extractionWork(deps, automatic.factExtractionEvery, extractNext))
-  }
-  if (automatic.userSummaryEvery > 0) userWork.push(profileWork(deps, automatic.userSummaryEvery, refreshProfileDue))
-  const counter = {
-    uncounted: (after: string, limit: number) => readUncounted(db, after, limit),
-    count: (batch: readonly string[]) => countUserTurns(db, batch),
-  }
-  return { conversationWork, userWork, counter: automatic.userSummaryEvery > 0 ? counter : null }
-}
+    isOn: deps.automatic.userSummaryEvery > 0,
+    concurrency: 2,
+    due: (after, limit) => readDueUsers(deps.db, after, limit, deps.automatic.userSummaryEvery),
+    dueAmong: (users) => readDueUsersAmong(deps.db, users, deps.automatic.userSummaryEvery),
+    run: ({ tenant, key }, halt) =>
+      repeat((stop) => refreshProfileDue(deps, tenant, key, deps.automatic.userSummaryEvery, stop), halt),
+  },
+]
 
 /**
  * Starts the background jobs. The returned function stops them and resolves when running jobs have ended.
  * @throws the job queue's error if a queue cannot be created
  */
-export const startJobs = (deps: BackgroundDeps, dueWork: DueWork = DUE_WORK): Promise<() => Promise<void>> =>
-  startWork(deps, workKindsOf(deps, dueWork))
+export const startJobs = (deps: BackgroundDeps): Promise<() => Promise<void>> =>
+  startWork(deps, {
+    conversationWork: conversationJobs(deps).filter(({ isOn }) => isOn),
+    userWork: userJobs(deps).filter(({ isOn }) => isOn),
+    counter:
+      deps.automatic.userSummaryEvery > 0
+        ? {
+            uncounted: (after, limit) => readUncounted(deps.db, after, limit),
+            count: (batch) => countUserTurns(deps.db, batch),
+          }
+        : null,
+  })

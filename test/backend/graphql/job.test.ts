@@ -5,9 +5,10 @@ import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { appendTurn } from '../../../src/domain/turn/append.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import type { FactServices } from '../../../src/providers/ports/fact-services.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../../support/covering.ts'
-import { fakeDueWork } from '../../support/automatic.ts'
+import { untilAborted } from '../../support/automatic.ts'
 import { TENANT, useClients } from './client.ts'
 import { sql } from '../../support/sql.ts'
 import { isLong } from '../../support/long.ts'
@@ -22,6 +23,11 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   let stop = async () => {}
   afterEach(() => stop())
 
+  /** The services for facts, with a writer that never ends a profile. */
+  const withHangingWriter = (): FactServices => ({
+    ...clients.deps.factServices,
+    profileWriter: { name: 'hanging', write: (_, signal) => untilAborted(signal), close: async () => {} },
+  })
   /** Creates a conversation with this number of turns. */
   const fill = async (title: string, turns: number) => {
     const conversationId = await clients.newConversation(['ada'], { title })
@@ -95,12 +101,8 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
 
   it("lists the jobs of the viewer's tenant, for the viewer and no other user: unfinished jobs first", async () => {
     const conversationId = await clients.newConversation(['ada'], { title: 'people' })
-    const hang = async (..._: unknown[]) => {
-      await new Promise((resolve) => (_[4] as AbortSignal).addEventListener('abort', resolve))
-      return false
-    }
     const automatic = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2 }
-    stop = await startJobs({ ...clients.deps, automatic }, { ...fakeDueWork, refreshProfileDue: hang })
+    stop = await startJobs({ ...clients.deps, automatic, factServices: withHangingWriter() })
     const makeProfileDue = async (actor: string) => {
       for (let n = 0; n < 2; n++) await clients.append(conversationId, 'hello', { actor })
       await vi.waitFor(
@@ -150,8 +152,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
         await appendTurn(clients.deps, zoe, { conversationId: id, turn: { role: 'USER', content: `turn ${n}` } })
       }
       const automatic = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2 }
-      const hang = async () => new Promise<never>(() => {})
-      stop = await startJobs({ ...clients.deps, automatic }, { ...fakeDueWork, refreshProfileDue: hang })
+      stop = await startJobs({ ...clients.deps, automatic, factServices: withHangingWriter() })
       const listed = async (actor: string) =>
         (await clients.as(actor)(JOBS)).jobs.nodes.map(
           ({ userId, name }: { userId: string | null; name: string }) => userId ?? name,

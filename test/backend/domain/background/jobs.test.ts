@@ -1,5 +1,5 @@
 // Automatic jobs on real databases: each crossed threshold causes exactly one run, regardless of failures and of the
-// number of processes. Fact and profile handlers are replaced by fakes that only store progress.
+// number of processes.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../../src/domain/conversation.ts'
@@ -10,9 +10,9 @@ import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
 import { QUEUES } from '../../../../src/domain/job/worker.ts'
 import { appendTurn } from '../../../../src/domain/turn/append.ts'
 import type { Viewer } from '../../../../src/domain/view.ts'
-import { ProviderFailed } from '../../../../src/errors.ts'
+import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
 import { fakeClock } from '../../../support/fake-clock.ts'
-import { fakeDueWork, readRuns, summariesOf } from '../../../support/automatic.ts'
+import { readRuns, summariesOf, untilAborted, withExtractor } from '../../../support/automatic.ts'
 import { backends } from '../../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../../support/process.ts'
 import { isLong } from '../../../support/long.ts'
@@ -33,8 +33,8 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
   afterAll(() => site.close())
 
   const process = async (automatic: AutomaticThresholds): Promise<Deps> => ({ ...(await site.start()).deps, automatic })
-  const start = async (deps: Deps, dueWork = fakeDueWork) => {
-    const stop = await startJobs(deps, dueWork)
+  const start = async (deps: Deps) => {
+    const stop = await startJobs(deps)
     stops.push(stop)
     return stop
   }
@@ -130,15 +130,14 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     const conversationId = await newConversation(deps, viewer)
     let failures = 0
     const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
-    await start(quiet, {
-      ...fakeDueWork,
-      async extractNext(...args) {
+    await start(
+      withExtractor(quiet, async (turns, options, extractor) => {
         failures++
-        if (failures === 1) throw new ProviderFailed('The provider is down.', true)
+        if (failures === 1) throw new CallFailed('The provider is down.', true)
         if (failures < 4) throw new TypeError('ada speaks of secret things')
-        return fakeDueWork.extractNext(...args)
-      },
-    })
+        return extractor.extract(turns, options)
+      }),
+    )
     for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
     const errors = new Set<string>()
     await waitForJobs(async () => {
@@ -205,20 +204,17 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     const conversationId = await newConversation(deps, viewer)
     let started = 0
     let running = 0
-    const stop = await start(deps, {
-      ...fakeDueWork,
-      async extractNext(_, __, due, ___, signal) {
+    const ids = new Set<string>()
+    const stop = await start(
+      withExtractor(deps, async (turns, options) => {
         // Work left by other tests is due as well.
-        if (due !== conversationId) return false
+        if (!turns.some(({ id }) => ids.has(id))) return { facts: [] }
         started++
         running++
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-        running--
-        signal.throwIfAborted()
-        return false
-      },
-    })
-    for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
+        return untilAborted(options?.signal).finally(() => running--)
+      }),
+    )
+    for (let n = 0; n < 21; n++) ids.add((await append(deps, viewer, conversationId, 'ada')).turn.id)
     await waitForJobs(() => expect(started).toBe(1))
     await stop()
     expect({ started, running }).toEqual({ started: 1, running: 0 })
