@@ -2,7 +2,7 @@
 // the chunks.
 
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
-import { isFirstHalf, startsWithSecondHalf } from './state.ts'
+import { isFirstHalf, startsWithSecondHalf } from './surrogates.ts'
 
 /** A delta to write at UTF-16 offset `start`; null means the turn's end. `writer` is the hash of the writer's token. */
 export type DeltaWrite = {

@@ -23,7 +23,7 @@ import { indexEntry } from '../indexing/index-entry.ts'
 import type { TurnStatus } from '../../store/generated/enums.ts'
 import { actAs, type Viewer } from '../view.ts'
 import type { Written } from './delta-queue.ts'
-import { startsWithSecondHalf } from './state.ts'
+import { startsWithSecondHalf } from './surrogates.ts'
 
 const appendDeltaInput = z.object({
   turnId: id('turn'),
