@@ -12,6 +12,7 @@ import { fastPost, plans } from './fast-paths.ts'
 import { firstDelta } from './first-delta.ts'
 import { formatReport, type Report } from './figures.ts'
 import { growth } from './growth/growth.ts'
+import { guesses } from './guesses.ts'
 import { http } from './http.ts'
 import { importTurns } from './import.ts'
 import { limits } from './limits/limits.ts'
@@ -44,6 +45,7 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
   boot,
   compact,
   context,
+  guesses,
   past,
   retention,
   overload,

@@ -1,5 +1,6 @@
 // Caches the sizes of messages, because consecutive contexts of a conversation share most messages. The keys are salted
-// hashes instead of texts, so that the cache contains no text after an erasure.
+// hashes instead of texts, so that the cache contains no text after an erasure. Without it, a context of 20 turns after
+// an append takes 1.26 times as long (2026-11-29, `npm run bench -- guesses`).
 
 import { hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
