@@ -29,7 +29,6 @@ import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createIndexCache } from './domain/recall/index-cache.ts'
 import { createSizeCache } from './domain/context/size-cache.ts'
 import { createTurnGuesses } from './domain/context/turn-guesses.ts'
-import { createScopeGuesses } from './domain/recall/scope-guesses.ts'
 import { createWordCache } from './domain/recall/word-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
@@ -185,7 +184,6 @@ function createDomainState(
     feeds,
     indexes: createIndexCache(),
     words: createWordCache(),
-    scopes: createScopeGuesses(),
     sizes: createSizeCache(),
     turnGuesses: createTurnGuesses(),
     inboxes: createInboxes(platform),

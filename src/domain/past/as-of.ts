@@ -13,7 +13,6 @@ import type { ContextDeps } from '../context/deps.ts'
 import { createTurnGuesses } from '../context/turn-guesses.ts'
 import { count, id, parse, time } from '../input.ts'
 import { createIndexCache } from '../recall/index-cache.ts'
-import { createScopeGuesses } from '../recall/scope-guesses.ts'
 import type { WordCache } from '../recall/word-cache.ts'
 import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Viewer } from '../view.ts'
@@ -96,7 +95,6 @@ export function inThePast<D extends ContextDeps>(deps: D, at: Moment): D {
     vectors: createPostgresVectors(db, { exactTurns: Infinity }),
     indexes: createIndexCache(0),
     words: NO_WORDS,
-    scopes: createScopeGuesses(),
     turnGuesses: createTurnGuesses(),
     recalledFacts: NOT_RECALLED,
   }

@@ -4,7 +4,6 @@ import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Embedding } from '../indexing/embedding.ts'
 import type { Platform } from '../platform.ts'
 import type { IndexCache } from './index-cache.ts'
-import type { ScopeGuesses } from './scope-guesses.ts'
 import type { WordCache } from './word-cache.ts'
 
 export type RecallDeps = Platform & {
@@ -12,5 +11,4 @@ export type RecallDeps = Platform & {
   recalledFacts: RecalledFacts
   indexes: IndexCache
   words: WordCache
-  scopes: ScopeGuesses
 }

@@ -99,7 +99,7 @@ export async function searchMemories(
 
 /** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
 async function findConversations(
-  { pool, embedding, scopes }: RecallDeps,
+  { pool, embedding }: RecallDeps,
   viewer: Viewer,
   scope: Scope,
   conversationId: string | null,
@@ -107,8 +107,6 @@ async function findConversations(
   const embedder = embedding.serving().name
   if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null, embedder)
   const found = await readConversationScope(pool, viewer, conversationId, embedder)
-  const [conversation] = found.conversations
-  if (!conversation) throw new NotFound('conversation', conversationId)
-  if (scope === 'CONVERSATION') scopes.remember(viewer, embedder, conversation)
+  if (found.conversations.length === 0) throw new NotFound('conversation', conversationId)
   return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId, embedder)
 }
