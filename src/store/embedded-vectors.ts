@@ -3,13 +3,13 @@
 
 import type { Scope } from './scope.ts'
 import type { Db } from './db.ts'
+import { dot } from '../dot.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { createCachedVectors, type CachedVectors } from './cached-vectors.ts'
 import { writeVectors } from './sql/indexing/write-vectors.ts'
 import { compareVectors } from './sql/recall/compare-vectors.ts'
 import { findableTurns } from './sql/recall/findable-turns.ts'
 import type { ConversationVectors } from './sql/recall/read-vectors.ts'
-import { dotAt } from './vector.ts'
 import { versionKey, type FoundTurn, type VectorSearch } from './vector-search.ts'
 
 /** Default size of the cache of vectors, in bytes: 200,000 vectors of 100 components. */
@@ -38,7 +38,7 @@ async function compareAll(
   for await (const { count, vectors, ...turns } of cache.parts(embedder, scope, conversationIds, query.length)) {
     const similarities = new Float32Array(count)
     for (let i = 0, at = 0; i < count; i++, at += query.length) {
-      similarities[i] = dotAt(query, vectors, at)
+      similarities[i] = dot(query, vectors, at)
       work += query.length
       if (work > YIELD_AFTER) {
         await yieldToEventLoop()

@@ -1,4 +1,4 @@
-// Converts vectors to and from pgvector's text and binary forms, and compares them in memory.
+// Converts vectors to and from pgvector's text and binary forms.
 
 import { fromSql, toSql } from 'pgvector'
 
@@ -72,26 +72,4 @@ export function halvesArray(vectors: readonly Float32Array[], type: number): Buf
     }
   }
   return array
-}
-
-/**
- * Dot product of `a` and the part of `b` that starts at index `from`. For unit vectors, this is their cosine
- * similarity.
- */
-export function dotAt(a: Float32Array, b: Float32Array, from: number): number {
-  const end = a.length & ~3
-  // Four independent sums, so that the CPU can overlap the additions.
-  let s0 = 0,
-    s1 = 0,
-    s2 = 0,
-    s3 = 0
-  let d = 0
-  for (let at = from; d < end; d += 4, at += 4) {
-    s0 += a[d]! * b[at]!
-    s1 += a[d + 1]! * b[at + 1]!
-    s2 += a[d + 2]! * b[at + 2]!
-    s3 += a[d + 3]! * b[at + 3]!
-  }
-  for (; d < a.length; d++) s0 += a[d]! * b[from + d]!
-  return s0 + s1 + s2 + s3
 }

@@ -2,7 +2,7 @@
 // vectors do not make facts duplicates if their numbers, names or negations differ; facts are contradictory only if one
 // denies the other or if their predicate allows only one object at a time, or one per group of alternatives.
 
-import { dot } from '../../providers/ports/embedder.ts'
+import { dot } from '../../dot.ts'
 import { words } from '../../text/words.ts'
 import { normaliseText, type Statement } from './content-hash.ts'
 import { classify, type PredicateClass } from './predicate.ts'

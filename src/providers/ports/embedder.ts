@@ -1,6 +1,8 @@
 // The port for embedders, which compute unit vectors of texts. Texts of similar meaning have vectors with a high dot
 // product. Callers compare only vectors of embedders with the same name.
 
+import { dot } from '../../dot.ts'
+
 /** Computes vectors of texts. Every embedder passes test/contract/embedder.ts. */
 export type Embedder = {
   /**
@@ -24,13 +26,6 @@ export type Embedder = {
 
 /** Maximum dimension of an embedder: the limit of pgvector's HNSW index for half-precision vectors. */
 export const MAX_DIMENSIONS = 4000
-
-/** Returns the dot product. For unit vectors, this is the cosine of their angle. */
-export function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0
-  for (let d = 0; d < a.length; d++) sum += a[d]! * b[d]!
-  return sum
-}
 
 /** Scales the vector to length 1, in place. A nearly zero vector becomes 0: its direction is a rounding error. */
 export function unit(vector: Float32Array): Float32Array {

@@ -2,8 +2,9 @@
 // texts (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings",
 // 2017). Needs no network, key or native code.
 
+import { dot } from '../../dot.ts'
 import { closedProvider } from '../ports/call-failed.ts'
-import { dot, unit, type Embedder } from '../ports/embedder.ts'
+import { unit, type Embedder } from '../ports/embedder.ts'
 import { wordVectors, type WordVectors } from '../../text/word-vectors.ts'
 import { contentWords } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'

@@ -3,7 +3,8 @@
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
-import { dot, unit, type Embedder } from '../../../../src/providers/ports/embedder.ts'
+import { dot } from '../../../../src/dot.ts'
+import { unit, type Embedder } from '../../../../src/providers/ports/embedder.ts'
 import { createTransformersEmbedder } from '../../../../src/providers/transformers/embedder.ts'
 import { fakeVector } from '../../../support/fake-openai.ts'
 
