@@ -21,6 +21,7 @@ import { partitions } from './partitions.ts'
 import { past } from './past.ts'
 import { peers } from './peers/peers.ts'
 import { processes } from './processes.ts'
+import { products } from './products.ts'
 import { storage } from './storage.ts'
 import { endProcesses } from './process.ts'
 import { retention } from './retention.ts'
@@ -41,6 +42,7 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
   owner: ownerRecall,
   facts,
   vectors,
+  products: ({ progress }) => products(progress),
   import: importTurns,
   boot,
   compact,
