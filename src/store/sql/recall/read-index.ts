@@ -1,9 +1,6 @@
 // Reads the index entries of turns for ranking: seqs, time, actor, cues and terms, for conversations or parts of them.
-// Uses the index turn_place. A part is read as packed values, at a quarter of the cost of one row per turn. Uses pg's
-// named statements, because every recall reads its conversation (`npm run bench -- recall`), and Prisma would convert
-// each packed value to base64 and back.
+// Uses the index turn_place and pg's named statements.
 
-import { lengthAt, offsetOf, sizeOfArray, timeAt } from '../../binary-array.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { TermCounter, type TermCounts } from '../../../text/term-counts.ts'
 import { createYield } from '../../../yield.ts'
@@ -11,6 +8,7 @@ import type { SearchFilter } from '../../vector-search.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { filterParameters, filterValues, matches } from './findable.ts'
 import { emptyTurns, numbering, type IndexedTurns } from './indexed-turns.ts'
+import { packedColumns, readPacked, type PackedTurns } from './packed-turns.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
 
 /**
@@ -44,20 +42,14 @@ const STATEMENT = sql`
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = s.conversation_id'))}) v
   JOIN journal j ON j.conversation_id = v.id
   CROSS JOIN LATERAL (
-    SELECT array_send(array_agg(t.root_seq)) AS "positions", array_send(array_agg(t.seq)) AS seqs,
-           array_send(array_agg(t.created_at)) AS times, array_send(array_agg(t.token_count)) AS tokens,
-           array_send(array_agg(coalesce(t.cues, 0) + CASE WHEN t.eligible THEN ${raw(String(ELIGIBLE))} ELSE 0 END)) AS bits,
-           array_agg(t.actor) AS actors, string_agg(array_send(coalesce(t.terms, '{}')), '') AS terms
+    SELECT ${packedColumns(`coalesce(t.cues, 0) + CASE WHEN t.eligible THEN ${ELIGIBLE} ELSE 0 END`)}
     FROM (
       ${turns('t.root_seq BETWEEN s.first AND s.last')}
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`.text
 
-/** The turns of a range, column by column, in the format of array_send. `positions` is null if there are no turns. */
-type Packed = { ordinal: number; salt: number } & (
-  | { positions: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
-  | { positions: null }
-)
+/** The turns of a range. */
+type Packed = { ordinal: number; salt: number } & PackedTurns
 
 /**
  * The turns of each range that the viewer sees, in order of position. Excludes open, aborted and erased turns. The
@@ -100,48 +92,34 @@ const noTurns = (conversationId: string): IndexedRange => ({
   eligible: new Uint8Array(),
 })
 
-/** Returns the offset of each turn's terms. */
-function termOffsets(terms: Buffer, turns: number): Int32Array {
-  const offsets = new Int32Array(turns)
-  let at = 0
-  for (let i = 0; i < turns; i++) {
-    offsets[i] = at
-    at += sizeOfArray(lengthAt(terms, at), 4)
-  }
-  return offsets
-}
-
 /** Returns the turns in order of position. Counts only the requested terms, because there are many turns. */
 async function unpack(
   packed: Packed,
   conversationId: string,
   requested: ReadonlyMap<number, number>,
 ): Promise<IndexedRange> {
-  if (packed.positions === null) return noTurns(conversationId)
-  const { positions, seqs, times, tokens, bits, actors, terms, salt } = packed
-  const positionOf = (i: number) => positions.readInt32BE(offsetOf(i, 4))
-  const order = [...actors.keys()].sort((a, b) => positionOf(a) - positionOf(b))
-  const offsets = termOffsets(terms, order.length)
-  const turns = emptyTurns(conversationId, order.length)
+  const read = readPacked(packed, packed.salt)
+  if (read === null) return noTurns(conversationId)
+  const order = Array.from({ length: read.size }, (_, i) => i).sort((a, b) => read.position(a) - read.position(b))
+  const turns = emptyTurns(conversationId, read.size)
   const actorNumber = numbering(turns.names)
-  const eligible = new Uint8Array(order.length)
-  const counter = new TermCounter(requested, order.length)
+  const eligible = new Uint8Array(read.size)
+  const counter = new TermCounter(requested, read.size)
   const yieldIfDue = createYield()
   for (const [index, i] of order.entries()) {
     if (index % YIELD_AFTER === 0) await yieldIfDue()
-    const at = offsets[i]!
-    const length = lengthAt(terms, at)
-    for (let n = 0; n < length; n++) counter.add(terms.readInt32BE(at + offsetOf(n, 4)) ^ salt)
+    const terms = read.terms(i)
+    for (const term of terms) counter.add(term)
     counter.endText()
-    const flags = bits.readInt32BE(offsetOf(i, 4))
-    eligible[index] = (flags & ELIGIBLE) === 0 ? 0 : 1
-    turns.positions[index] = positionOf(i)
-    turns.seqs[index] = seqs.readInt32BE(offsetOf(i, 4))
-    turns.times[index] = timeAt(times, i)
-    turns.actors[index] = actorNumber(actors[i]!)
-    turns.tokens[index] = tokens.readInt32BE(offsetOf(i, 4))
-    turns.cues[index] = flags & (ELIGIBLE - 1)
-    turns.lengths[index] = length
+    const bits = read.bits(i)
+    eligible[index] = (bits & ELIGIBLE) === 0 ? 0 : 1
+    turns.positions[index] = read.position(i)
+    turns.seqs[index] = read.seq(i)
+    turns.times[index] = read.time(i)
+    turns.actors[index] = actorNumber(read.actor(i))
+    turns.tokens[index] = read.tokens(i)
+    turns.cues[index] = bits & (ELIGIBLE - 1)
+    turns.lengths[index] = terms.length
   }
   return { turns, counts: counter.finish(), eligible }
 }

@@ -1,15 +1,14 @@
 // Reads the data of conversations that recall caches: the index entry and the vector of each version of a turn,
 // regardless of views. One statement reads a whole conversation, by turn_place and the key of turn_vector; the other
-// one reads only the turns of newer journal entries. Uses pg's named statements, because Prisma would convert each
-// packed value to base64 and back.
+// one reads only the turns of newer journal entries. Uses pg's named statements.
 
 import type { Role } from '../../generated/enums.ts'
-import { lengthAt, offsetOf, sizeOfArray, timeAt } from '../../binary-array.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { HALVES_HEADER, readHalves } from '../../vector.ts'
 import { createYield } from '../../../yield.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import type { IndexedTurn } from './indexed-turns.ts'
+import { packedColumns, readPacked, type PackedTurns } from './packed-turns.ts'
 
 /** The state in which a cached conversation was read. The conversation is unchanged while all fields are equal. */
 export type IndexState = {
@@ -75,10 +74,7 @@ const statement = (touched: string | null): string =>
   JOIN journal j ON j.conversation_id = c.id
   CROSS JOIN LATERAL (SELECT ${raw(touched ?? 'NULL::integer[]')} AS positions) g
   CROSS JOIN LATERAL (
-    SELECT array_send(array_agg(t.root_seq)) AS "positions", array_send(array_agg(t.seq)) AS seqs,
-           array_send(array_agg(t.created_at)) AS times, array_send(array_agg(t.token_count)) AS tokens,
-           array_send(array_agg(${raw(bits)})) AS bits, array_agg(t.actor) AS actors,
-           string_agg(array_send(coalesce(t.terms, '{}')), '') AS terms,
+    SELECT ${packedColumns(bits)},
            jsonb_object_agg(t.seq, t.audience) FILTER (WHERE t.audience IS NOT NULL) AS audiences
     FROM turn t WHERE t.conversation_id = c.id ${raw(touched ? 'AND t.root_seq = ANY (g.positions)' : '')}) p
   CROSS JOIN LATERAL (
@@ -95,22 +91,13 @@ const NEWER = {
     WHERE e.conversation_id = c.id AND e.seq > s.after)`),
 }
 
-/** The versions of a conversation, column by column, in the format of array_send. `seqs` is null if there are none. */
-type Columns = {
-  positions: Buffer
-  seqs: Buffer | null
-  times: Buffer
-  tokens: Buffer
-  bits: Buffer
-  actors: string[]
-  terms: Buffer
-  audiences: Record<string, string[]> | null
-  vectors: Buffer | null
-}
+/** The versions of a conversation. `audiences` is by seq. */
 type Row = IndexState
-  & Columns & {
+  & PackedTurns & {
     ordinal: number
     salt: number
+    audiences: Record<string, string[]> | null
+    vectors: Buffer | null
     touched: number[] | null
     participants: Omit<NamedParticipant, 'conversationId'>[] | null
   }
@@ -160,33 +147,27 @@ export const toIndexView = (row: IndexViewRow): IndexView => ({
 
 /** Number of versions after which unpacking checks whether to yield to the event loop. */
 const YIELD_AFTER = 64
-async function unpack(
-  { seqs, ...columns }: Columns & { salt: number },
-  conversationId: string,
-): Promise<IndexedVersion[]> {
-  if (seqs === null) return []
-  const { positions, times, tokens, bits: flags, actors, terms: packed, audiences, salt } = columns
-  const vectors = unpackVectors(columns.vectors)
+async function unpack(row: Row, conversationId: string): Promise<IndexedVersion[]> {
+  const read = readPacked(row, row.salt)
+  if (read === null) return []
+  const vectors = unpackVectors(row.vectors)
   const versions: IndexedVersion[] = []
   const yieldIfDue = createYield()
-  let at = 0
-  for (const [i, actor] of actors.entries()) {
+  for (let i = 0; i < read.size; i++) {
     if (i % YIELD_AFTER === 0) await yieldIfDue()
-    const bit = flags.readInt32BE(offsetOf(i, 4))
-    const terms = new Int32Array(lengthAt(packed, at))
-    for (let n = 0; n < terms.length; n++) terms[n] = packed.readInt32BE(at + offsetOf(n, 4)) ^ salt
-    at += sizeOfArray(terms.length, 4)
-    const seq = seqs.readInt32BE(offsetOf(i, 4))
+    const seq = read.seq(i)
+    const bit = read.bits(i)
+    const terms = read.terms(i)
     versions.push({
       conversationId,
-      position: positions.readInt32BE(offsetOf(i, 4)),
+      position: read.position(i),
       seq,
       isCommitted: (bit & COMMITTED) !== 0,
-      at: timeAt(times, i),
-      actor,
+      at: read.time(i),
+      actor: read.actor(i),
       role: ROLES[bit >> ROLE_SHIFT]!,
-      audience: audiences?.[seq] ?? null,
-      tokens: tokens.readInt32BE(offsetOf(i, 4)),
+      audience: row.audiences?.[seq] ?? null,
+      tokens: read.tokens(i),
       cues: bit & (COMMITTED - 1),
       length: terms.length,
       terms,
