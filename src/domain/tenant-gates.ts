@@ -1,4 +1,4 @@
-// The gates of a process: limit the concurrent work of each tenant by kind of work, so that no tenant exhausts the
+// The gates of a process limit the concurrent work of each tenant, by kind of work, so that no tenant exhausts the
 // resources that all tenants share: database connections, CPU and memory. While other tenants are active, the limits of
 // heavy work are lower, and a tenant pauses after it (tenant-share.ts).
 
