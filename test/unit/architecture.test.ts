@@ -23,6 +23,7 @@ import {
   wrongDomainOrder,
   wrongLayer,
   repeatedStatementNames,
+  ownIntervals,
   timesOfTheProcess,
 } from './architecture/rules.ts'
 import { innerImports, packageImports, parseSource, readSources, root, type SourceFile } from './architecture/source.ts'
@@ -145,6 +146,15 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
       [{ 'src/domain/wait.ts': 'await sleep(systemClock, 5)' }, ['src/domain/wait.ts']],
       [{ 'src/domain/wait.ts': 'clock.setTimeout(resolve, clock.performance.now() - clock.Date.now())' }, []],
       [{ 'src/server/ws.ts': 'setTimeout(resolve, 5)' }, []],
+    ],
+  ],
+  [
+    'only every() of clock.ts and the client start intervals',
+    ownIntervals,
+    [
+      [{ 'src/server/ws.ts': 'const timer = clock.setInterval(ping, 5)' }, ['src/server/ws.ts']],
+      [{ 'src/store/db.ts': 'setInterval(maintain, 5).unref()' }, ['src/store/db.ts']],
+      [{ 'src/clock.ts': 'clock.setInterval(run, 5)', 'src/client/write.ts': 'setInterval(beat, 5)' }, []],
     ],
   ],
   [

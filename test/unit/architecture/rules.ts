@@ -375,6 +375,10 @@ export const timesOfTheProcess = (files: readonly SourceFile[]): string[] =>
     (path) => layerOf(path) === 'domain' && !OWN_TIME.has(path),
   )
 
+/** Files outside clock.ts that start an interval instead of calling `every`. The client imports nothing else. */
+export const ownIntervals = (files: readonly SourceFile[]): string[] =>
+  matching(/\bsetInterval\(/, files).filter((path) => !['clock', 'client'].includes(layerOf(path)))
+
 /** Files outside store/ that contain SQL. */
 export function misplacedSql(files: readonly SourceFile[]): string[] {
   const raw = /\$(query|execute)Raw|\bPrisma\.(sql|raw|join)\b|\b(pool|client|connection)\.query\s*[(<]/
