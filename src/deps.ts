@@ -29,7 +29,6 @@ import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createIndexCache } from './domain/recall/index-cache.ts'
 import { createSizeCache } from './domain/context/size-cache.ts'
 import { createTurnGuesses } from './domain/context/turn-guesses.ts'
-import { createWordCache } from './domain/recall/word-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
 import { createEngine } from './domain/run/engine.ts'
@@ -183,7 +182,6 @@ function createDomainState(
     moveFacts,
     feeds,
     indexes: createIndexCache(),
-    words: createWordCache(),
     sizes: createSizeCache(),
     turnGuesses: createTurnGuesses(),
     inboxes: createInboxes(platform),

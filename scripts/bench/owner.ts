@@ -4,7 +4,7 @@
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
-import { createWordCache } from '../../src/domain/recall/word-cache.ts'
+import { createIndexCache } from '../../src/domain/recall/index-cache.ts'
 import { buildVectorIndex } from '../../src/store/vector-index.ts'
 import { vectorValue } from '../../src/store/vector.ts'
 import { sql } from '../../test/support/sql.ts'
@@ -51,7 +51,7 @@ export async function ownerRecall({ services, progress }: Bench): Promise<Report
         }
         return median(times)
       }
-      const withoutCache: Deps = { ...deps, words: createWordCache(0) }
+      const withoutCache: Deps = { ...deps, indexes: createIndexCache(0) }
       const ours = (owner: string, by: Deps) => () =>
         timed((i) =>
           recall(by, viewer, {
@@ -78,7 +78,7 @@ export async function ownerRecall({ services, progress }: Bench): Promise<Report
       }
       for (const warmUp of Object.values(contestants)) {
         await warmUp()
-        await deps.words.settled()
+        await deps.indexes.settled()
       }
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const figures = Object.keys(OWNERS).flatMap((label) =>

@@ -12,7 +12,6 @@ import type { Engine } from './run/engine.ts'
 import type { IndexCache } from './recall/index-cache.ts'
 import type { SizeCache } from './context/size-cache.ts'
 import type { TurnGuesses } from './context/turn-guesses.ts'
-import type { WordCache } from './recall/word-cache.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
 import type { UpdateDerivatives } from './turn/written-edit.ts'
@@ -29,7 +28,6 @@ export type Deps = Platform
     factEmbedding: FactEmbedding
     recalledFacts: RecalledFacts
     indexes: IndexCache
-    words: WordCache
     sizes: SizeCache
     turnGuesses: TurnGuesses
   }

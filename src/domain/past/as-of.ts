@@ -13,7 +13,6 @@ import type { ContextDeps } from '../context/deps.ts'
 import { createTurnGuesses } from '../context/turn-guesses.ts'
 import { count, id, parse, time } from '../input.ts'
 import { createIndexCache } from '../recall/index-cache.ts'
-import type { WordCache } from '../recall/word-cache.ts'
 import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Viewer } from '../view.ts'
 
@@ -28,8 +27,6 @@ const asOfInput = z.object({ asOf: moment, conversationId: id('conversation').nu
  */
 export type AsOfInput = z.input<typeof asOfInput>
 
-/** The words of large conversations are searched in the database. */
-const NO_WORDS: WordCache = { read: async () => null, settled: async () => {} }
 const NOT_RECALLED: RecalledFacts = { add() {}, stop: async () => {} }
 
 /**
@@ -94,7 +91,6 @@ export function inThePast<D extends ContextDeps>(deps: D, at: Moment): D {
     replica: null,
     vectors: createPostgresVectors(db, { exactTurns: Infinity }),
     indexes: createIndexCache(0),
-    words: NO_WORDS,
     turnGuesses: createTurnGuesses(),
     recalledFacts: NOT_RECALLED,
   }

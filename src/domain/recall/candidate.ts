@@ -25,7 +25,7 @@ export function frequenciesOf(terms: number, scope: readonly Sequence[]): number
   return frequencies
 }
 
-/** Returns the statistics of a scope that was read completely. `terms` is the number of query terms. */
+/** Returns the statistics of a scope that is searched in memory. `terms` is the number of query terms. */
 export function statisticsOf(terms: number, scope: readonly Sequence[]): Statistics {
   let [texts, matching, length] = [0, 0, 0]
   for (const { entries, turns, matches } of scope) {

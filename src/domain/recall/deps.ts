@@ -4,11 +4,5 @@ import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Embedding } from '../indexing/embedding.ts'
 import type { Platform } from '../platform.ts'
 import type { IndexCache } from './index-cache.ts'
-import type { WordCache } from './word-cache.ts'
 
-export type RecallDeps = Platform & {
-  embedding: Embedding
-  recalledFacts: RecalledFacts
-  indexes: IndexCache
-  words: WordCache
-}
+export type RecallDeps = Platform & { embedding: Embedding; recalledFacts: RecalledFacts; indexes: IndexCache }

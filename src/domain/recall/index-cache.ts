@@ -1,61 +1,98 @@
-// Caches the indexes of conversations that recalls read completely. Each recall reads the state of a conversation
-// together with the viewer's view, and uses the cached index only if it has this state. Hence a recall sees the writes
-// of all processes without notifications, which could be lost. If the conversation has newer entries, reads only these.
+// Caches the indexes of conversations that recalls search in memory: their words, and the vectors of an embedder if a
+// recall needed them. Each recall reads the state of a conversation together with the viewer's view, and uses the cached
+// index only if it has this state or is updated to it first. Hence a recall sees the writes of all processes without
+// notifications, which could be lost.
 
 import { LRUCache } from 'lru-cache'
 import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn-index.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
+import { MAX_VERSIONS } from './postings.ts'
 import { updated, type TurnIndex } from './turn-index.ts'
 
-/** Maximum size of the cache, in bytes: about 100,000 turns of twelve words with vectors of 100 components. */
-const MAX_BYTES = 64 * 1024 * 1024
+/** Maximum size of the cache, in bytes: about 200,000 turns of twelve words with vectors of 100 components. */
+const MAX_BYTES = 128 * 1024 * 1024
+/** Maximum share of the cache that a large scope takes. */
+const MAX_SHARE = 1 / 4
+/** Estimated size of an index per journal entry, without vectors, in bytes. */
+const ENTRY_BYTES = 200
 /**
- * Milliseconds after which an index that no recall used is dropped. An index contains names and vectors, which may
- * be erased. They then leave the memory of the process within this time, even if it does not search them again.
+ * Milliseconds after which an index that no recall used is dropped. An unused index is not updated, so its content may
+ * have been erased.
  */
 const UNUSED_MS = 60_000
-/** Estimated size of an index per journal entry, without vectors, in bytes. */
-const ENTRY_BYTES = 250
-/** Maximum number of larger scopes whose last recall is remembered. */
+/** Maximum number of entries that a recall of a large scope reads to complete its indexes. */
+const MAX_NEWER = 2_000
+/**
+ * Number of entries after which a statement reads no further conversation. Keeps statements short, because the embedded
+ * database runs only one at a time.
+ */
+const PIECE_ENTRIES = 5_000
+/** Maximum number of large scopes whose last recall is remembered. */
 const MAX_RECALLED = 1_000
-/** Maximum number of newer entries to read separately. If there are more, the whole conversation is read again. */
-const MAX_NEWER = 500
 
-/** Whether the index was read in that state or a later one. The numbers of a state never decrease. */
-const isCurrent = (index: IndexState, state: IndexState): boolean =>
-  index.lastSeq >= state.lastSeq
-  && index.removedThrough >= state.removedThrough
-  && index.embeddedThrough >= state.embeddedThrough
+type Conversation = { id: string; state: IndexState }
+
+export type IndexRequest = {
+  tenant: string
+  conversations: readonly Conversation[]
+  /** The embedder whose vectors the indexes must contain; null if only words are needed. */
+  embedder: { name: string; dimension: number } | null
+  /** Whether the scope is large, so that most of its indexes must be cached already. */
+  isLarge: boolean
+}
 
 export type IndexCache = {
   /**
-   * Returns the indexes of the tenant's conversations by id, in the given states or later ones. Omits conversations
-   * that no longer exist.
+   * Returns the indexes of the conversations, in the same order, each in the given state or a later one. Omits
+   * conversations that no longer exist. For a large scope, returns null if more than MAX_NEWER entries are missing or if
+   * it would take more than MAX_SHARE of the cache; if entries are missing, the second recall of the scope within
+   * UNUSED_MS starts to fill the cache in the background.
    */
-  read(
-    pool: Pool,
-    tenant: string,
-    embedder: string,
-    conversations: readonly Conversation[],
-  ): Promise<Map<string, TurnIndex>>
-  /**
-   * Returns whether the indexes of a larger scope are cached, so that `read` reads only a few newer entries. The second
-   * call for a scope within UNUSED_MS starts to fill the cache in the background, unless the scope would take more than
-   * half of it.
-   */
-  prepare(
-    pool: Pool,
-    tenant: string,
-    embedder: { name: string; dimension: number },
-    conversations: readonly Conversation[],
-  ): boolean
+  read(pool: Pool, request: IndexRequest): Promise<TurnIndex[] | null>
   /** Resolves when no background read is running. */
   settled(): Promise<void>
 }
 
-type Conversation = { id: string; state: IndexState }
+/**
+ * A conversation to read: the entries with a seq above `after`, which update the cached index (`before`), or all
+ * entries if both are null. `entries` is the number of entries to read.
+ */
+type Stale = { id: string; embedder: string | null; before: TurnIndex | null; after: number | null; entries: number }
 
-const keyOf = (embedder: string, conversationId: string) => `${conversationId} ${embedder}`
+/** Returns the read that updates the cached index to the conversation's state; null if the index has that state. */
+function staleOf({ id, state }: Conversation, cached: TurnIndex | undefined, embedder: string | null): Stale | null {
+  const whole: Stale = { id, embedder, before: null, after: null, entries: state.lastSeq }
+  if (!cached || (embedder !== null && cached.embedder !== embedder)) return whole
+  // The numbers of a state never decrease.
+  const hasVectors = embedder === null || cached.embeddedThrough >= state.embeddedThrough
+  const hasWords = cached.lastSeq >= state.lastSeq && cached.removedThrough >= state.removedThrough
+  if (hasWords && hasVectors) return null
+  const after = embedder === null ? cached.lastSeq : Math.min(cached.lastSeq, cached.embeddedThrough)
+  if (after === 0 || cached.removedThrough !== state.removedThrough) return { ...whole, embedder: cached.embedder }
+  return { id, embedder: cached.embedder, before: cached, after, entries: state.lastSeq - after }
+}
+
+/**
+ * Divides the conversations into pieces, one for each statement. All conversations of a piece are read with the vectors
+ * of the same embedder, and either completely or from an entry.
+ */
+function piecesOf(stale: readonly Stale[]): Stale[][] {
+  const kinds = new Map<string, { pieces: Stale[][]; entries: number }>()
+  for (const each of stale) {
+    const key = `${each.before ? 'newer' : 'whole'} ${each.embedder}`
+    const kind = kinds.get(key) ?? { pieces: [[]], entries: 0 }
+    kinds.set(key, kind)
+    if (kind.entries >= PIECE_ENTRIES) {
+      kind.pieces.push([])
+      kind.entries = 0
+    }
+    kind.pieces.at(-1)!.push(each)
+    kind.entries += each.entries
+  }
+  return [...kinds.values()].flatMap(({ pieces }) => pieces)
+}
+
+const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
 
 /** @param maxBytes maximum size of the cache, in bytes; 0 disables it */
 export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
@@ -64,44 +101,60 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
     sizeCalculation: ({ bytes }) => bytes,
     ttl: UNUSED_MS,
     updateAgeOnGet: true,
-    ttlAutopurge: true,
   })
-
-  /** The larger scopes that were recalled within UNUSED_MS. The key is the smallest id of their conversations. */
+  /** The large scopes that were recalled in the last UNUSED_MS, by embedder and the smallest id of the conversations. */
   const recalled = new LRUCache<string, true>({ max: MAX_RECALLED, ttl: UNUSED_MS })
+  let isPurging = false
   let filling: Promise<void> | null = null
 
-  /** Returns the seq after which to read newer entries; null if the conversation must be read completely. */
-  function resumeFrom(index: TurnIndex | undefined, state: IndexState): number | null {
-    if (!index || index.removedThrough !== state.removedThrough) return null
-    const after = Math.min(index.lastSeq, index.embeddedThrough)
-    return after > 0 && state.lastSeq - after <= MAX_NEWER ? after : null
+  /** Drops unused indexes regularly until the cache is empty. One timer serves the thousands of indexes of a scope. */
+  function purgeLater(): void {
+    if (isPurging) return
+    isPurging = true
+    setTimeout(() => {
+      isPurging = false
+      cache.purgeStale()
+      if (cache.size > 0) purgeLater()
+    }, UNUSED_MS / 2).unref()
   }
 
-  async function readAll(
-    pool: Pool,
-    tenant: string,
-    embedder: string,
-    conversations: readonly { id: string; before: TurnIndex | null; after: number | null }[],
-  ): Promise<TurnIndex[]> {
-    const read = await readTurnIndex(pool, tenant, embedder, conversations)
-    const indexes: TurnIndex[] = []
-    const changed: { id: string; before: null; after: null }[] = []
-    for (const { id, before } of conversations) {
-      const each = read.get(id)
-      if (!each) continue
-      // Retention has removed content of turns meanwhile: read the conversation completely.
-      if (before && before.removedThrough !== each.removedThrough) changed.push({ id, before: null, after: null })
-      else indexes.push(updated(id, before, each))
+  /** Reads the conversations into the cache. Returns their indexes, without conversations that do not exist. */
+  async function readAll(pool: Pool, tenant: string, stale: readonly Stale[]): Promise<Map<string, TurnIndex>> {
+    const found = new Map<string, TurnIndex>()
+    const changed: Stale[] = []
+    for (const piece of piecesOf(stale)) {
+      const read = await readTurnIndex(pool, tenant, piece[0]!.embedder, piece)
+      for (const { id, embedder, before, after, entries } of piece) {
+        const each = read.get(id)
+        if (!each) cache.delete(id)
+        // Retention has removed content of turns meanwhile: read the conversation completely.
+        else if (before && before.removedThrough !== each.removedThrough)
+          changed.push({ id, embedder, before: null, after: null, entries })
+        else {
+          // A read from a later entry than `embeddedThrough` lacks the vectors of the entries between them.
+          const isBehind = before !== null && after! > before.embeddedThrough
+          const embeddedThrough = isBehind ? before.embeddedThrough : each.embeddedThrough
+          const index = updated(id, embedder, before, { ...each, embeddedThrough })
+          found.set(id, index)
+          cache.set(id, index)
+        }
+      }
+      purgeLater()
     }
-    for (const index of indexes) cache.set(keyOf(embedder, index.conversationId), index)
-    return changed.length > 0 ? [...indexes, ...(await readAll(pool, tenant, embedder, changed))] : indexes
+    return changed.length > 0 ? new Map([...found, ...(await readAll(pool, tenant, changed))]) : found
   }
 
-  /** Reads the conversations into the cache, one after another. */
-  async function fill(pool: Pool, tenant: string, embedder: string, missing: readonly Conversation[]): Promise<void> {
+  /** Starts to fill the cache, unless it is being filled already or this is the first recall of the scope. */
+  function fillLater(pool: Pool, { tenant, conversations, embedder }: IndexRequest, stale: readonly Stale[]): void {
+    const least = conversations.reduce((id, each) => (each.id < id ? each.id : id), conversations[0]!.id)
+    const key = `${least} ${embedder?.name ?? ''}`
+    if (recalled.has(key)) filling ??= fillQuietly(pool, tenant, stale)
+    recalled.set(key, true)
+  }
+
+  async function fillQuietly(pool: Pool, tenant: string, stale: readonly Stale[]): Promise<void> {
     try {
-      for (const { id } of missing) await readAll(pool, tenant, embedder, [{ id, before: null, after: null }])
+      await readAll(pool, tenant, stale)
     } catch {
       // The next recall retries, and its own statements report the error.
     } finally {
@@ -110,34 +163,22 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
   }
 
   return {
-    async read(pool, tenant, embedder, conversations) {
-      const found: TurnIndex[] = []
-      const behind: { id: string; before: TurnIndex; after: number }[] = []
-      const missing: { id: string; before: null; after: null }[] = []
-      for (const { id, state } of conversations) {
-        const cached = cache.get(keyOf(embedder, id))
-        const after = resumeFrom(cached, state)
-        if (cached && isCurrent(cached, state)) found.push(cached)
-        else if (cached && after !== null) behind.push({ id, before: cached, after })
-        else missing.push({ id, before: null, after: null })
+    async read(pool, request) {
+      const { tenant, conversations, embedder, isLarge } = request
+      const all = sumOf(conversations.map(({ state }) => state.lastSeq))
+      const bytes = all * (ENTRY_BYTES + 4 * (embedder?.dimension ?? 0))
+      if (isLarge && (bytes > maxBytes * MAX_SHARE || all > MAX_VERSIONS)) return null
+      const cached = new Map(conversations.map(({ id }) => [id, cache.get(id)]))
+      const stale = conversations.flatMap((each) => staleOf(each, cached.get(each.id), embedder?.name ?? null) ?? [])
+      if (isLarge && sumOf(stale.map(({ entries }) => entries)) > MAX_NEWER) {
+        fillLater(pool, request, stale)
+        return null
       }
-      for (const group of [behind, missing]) {
-        if (group.length > 0) found.push(...(await readAll(pool, tenant, embedder, group)))
+      if (stale.length > 0) {
+        const read = await readAll(pool, tenant, stale)
+        for (const { id } of stale) cached.set(id, read.get(id))
       }
-      return new Map(found.map((index) => [index.conversationId, index]))
-    },
-    prepare(pool, tenant, { name, dimension }, conversations) {
-      const missing = conversations.filter(({ id, state }) => {
-        const cached = cache.peek(keyOf(name, id))
-        return !cached || (!isCurrent(cached, state) && resumeFrom(cached, state) === null)
-      })
-      if (missing.length === 0) return true
-      const entries = conversations.reduce((sum, { state }) => sum + state.lastSeq, 0)
-      if (entries * (ENTRY_BYTES + 4 * dimension) > maxBytes / 2) return false
-      const key = conversations.reduce((least, { id }) => (id < least ? id : least), conversations[0]!.id)
-      if (recalled.has(key)) filling ??= fill(pool, tenant, name, missing)
-      recalled.set(key, true)
-      return false
+      return conversations.flatMap(({ id }) => cached.get(id) ?? [])
     },
     async settled() {
       while (filling) await filling

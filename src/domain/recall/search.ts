@@ -7,7 +7,7 @@ import type { NamedActor } from './named-actor.ts'
 import type { QueryTerms } from './query-terms.ts'
 import { withoutTurn, type Sequence } from './sequence.ts'
 
-export type GatherDeps = Pick<RecallDeps, 'pool' | 'vectors' | 'gates' | 'embedding' | 'indexes' | 'words'>
+export type GatherDeps = Pick<RecallDeps, 'pool' | 'vectors' | 'gates' | 'embedding' | 'indexes'>
 
 /** Identifies a turn in all its versions. */
 export type TurnPlace = { conversationId: string; position: number }
@@ -34,19 +34,16 @@ export type GatheredTurns = {
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
-/** The result of searching a large scope by words. */
-export type WordSearch = {
+/** The result of searching a scope by words, or in memory also by vectors. */
+export type TurnSearch = {
   statistics: Statistics
-  /** The turns whose own words match the query best. May contain the query's turn. */
+  /** The turns that match the query best. May contain the query's turn. */
   found: readonly TurnVersionId[]
   /**
-   * Returns the sequences of turns around the given turns that ranking needs, without the query's turn and without
-   * similarities. `found` contains the places of the given turns in each sequence, `participants` the participants of
-   * their conversations.
+   * Returns the sequences that contain the given turns and the turns around them that ranking needs, without the query's
+   * turn. The candidates are the given turns and their neighbours. The similarities are NaN after a search by words.
    */
-  around(
-    turns: readonly TurnVersionId[],
-  ): Promise<{ sequences: Sequence[]; found: number[][]; participants: readonly NamedActor[] }>
+  around(turns: readonly TurnVersionId[]): Promise<Pick<GatheredTurns, 'sequences' | 'candidates' | 'participants'>>
 }
 
 /**

@@ -27,7 +27,7 @@ export type TermMatches = {
 }
 
 /** Collects TermMatches term by term: call `add` for each match of a term, then `endTerm`. */
-export class MatchCollector {
+class MatchCollector {
   readonly #starts = [0]
   readonly #places: number[] = []
   readonly #counts: number[] = []

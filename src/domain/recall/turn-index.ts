@@ -14,6 +14,8 @@ import { vectorAt, withVectors, type VectorBlocks } from './vector-blocks.ts'
 /** The index of a conversation. Only `visible` changes: `updated` returns a new index. */
 export type TurnIndex = IndexState & {
   conversationId: string
+  /** The embedder of the vectors; null if the index contains only words. Then `embeddedThrough` has no meaning. */
+  embedder: string | null
   /** The versions, in order of position, then seq. Elements of all arrays with the same index describe one version. */
   versions: IndexedTurns
   /** 1 for a committed version, otherwise 0. */
@@ -146,7 +148,12 @@ function vectorsOf(
 }
 
 /** Returns the index after a read. @param before the index that the read updates; null if it read all entries */
-export function updated(conversationId: string, before: TurnIndex | null, read: ReadIndex): TurnIndex {
+export function updated(
+  conversationId: string,
+  embedder: string | null,
+  before: TurnIndex | null,
+  read: ReadIndex,
+): TurnIndex {
   const { versions: added, positions, participants, lastSeq, removedThrough, embeddedThrough } = read
   const order = ordered(before, positions, added)
   const columns = columnsOf(conversationId, before, added, order)
@@ -157,7 +164,7 @@ export function updated(conversationId: string, before: TurnIndex | null, read: 
   const perVersion = (1 + 1 + 4 + MAX_VIEWS * 2 * 4) * order.length
   const objects = participants.length + columns.audiences.size + names.length
   return {
-    ...{ lastSeq, removedThrough, embeddedThrough, conversationId, ...columns, postings, rows, vectors },
+    ...{ lastSeq, removedThrough, embeddedThrough, conversationId, embedder, ...columns, postings, rows, vectors },
     participants: participants.map(toNamed),
     bytes: buffers.reduce((sum, { byteLength }) => sum + byteLength, INDEX_BYTES + perVersion + objects * OBJECT_BYTES),
     visible: new Map(),

@@ -9,10 +9,10 @@ import { versionKey, type TurnVersionId } from '../../store/vector-search.ts'
 import { createYield } from '../../yield.ts'
 import { seesAllPublic, type Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH } from './bm25.ts'
-import { SESSION_REACH } from './candidate.ts'
+import { SESSION_REACH, withNeighbours } from './candidate.ts'
 import { toNamed } from './named-actor.ts'
 import { hashesOf, MAX_POSTINGS, termsToSearch, type QueryTerms } from './query-terms.ts'
-import { best, isOther, withoutQueryTurn, type GatherDeps, type SearchRequest, type WordSearch } from './search.ts'
+import { best, isOther, withoutQueryTurn, type GatherDeps, type SearchRequest, type TurnSearch } from './search.ts'
 import { matchesOf, turnAtPlace, type Sequence } from './sequence.ts'
 
 /** Number of postings that are merged before the next call of `yieldIfDue`. */
@@ -67,7 +67,7 @@ export async function searchInDatabase(
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
   { terms, filter, limit, queryTurn }: SearchRequest,
-): Promise<WordSearch> {
+): Promise<TurnSearch> {
   const hashes = [...terms].map(([hash]) => hash)
   const ids = conversations.map(({ id }) => id)
   const [found, counted] =
@@ -118,13 +118,13 @@ function toSequence({ turns: entries, counts, eligible }: IndexedRange, terms: n
     entries,
     turns: Int32Array.from({ length: size }, (_, place) => place),
     eligible,
-    similarities: new Float64Array(size),
+    similarities: new Float64Array(size).fill(NaN),
     matches: matchesOf(counts, size, terms),
   }
 }
 
 /**
- * Implements `around` of WordSearch. Nearby turns share a sequence. A turn may be in several overlapping sequences.
+ * Implements `around` of TurnSearch. Nearby turns share a sequence. A turn may be in several overlapping sequences.
  * @param searched the number of each searched term, by its hashes, and how many terms there are
  */
 async function readAround(
@@ -133,7 +133,7 @@ async function readAround(
   turns: readonly TurnVersionId[],
   { filter, queryTurn }: Pick<SearchRequest, 'filter' | 'queryTurn'>,
   { numbers, count }: { numbers: ReadonlyMap<number, number>; count: number },
-): ReturnType<WordSearch['around']> {
+): ReturnType<TurnSearch['around']> {
   const keys = new Set(turns.map(versionKey))
   const ranges = rangesOf(turns)
   const [read, participants] = await Promise.all([
@@ -149,7 +149,21 @@ async function readAround(
       return turn.position >= from && turn.position <= to && keys.has(versionKey(turn))
     })
   })
-  return { sequences, found, participants: participants.map(toNamed) }
+  return { sequences, candidates: candidatesIn(sequences, found), participants: participants.map(toNamed) }
+}
+
+/**
+ * Returns the places of the candidates in each sequence: the found turns and their neighbours. A neighbour that is in
+ * several sequences is a candidate only in the first one; each of them contains the turns that its features depend on.
+ */
+function candidatesIn(sequences: readonly Sequence[], found: readonly (readonly number[])[]): Int32Array[] {
+  const taken = new Set<string>()
+  return sequences.map((sequence, i) =>
+    withNeighbours(sequence, found[i]!).filter((place) => {
+      const key = versionKey(turnAtPlace(sequence, place))
+      return !taken.has(key) && taken.add(key)
+    }),
+  )
 }
 
 /**

@@ -363,7 +363,7 @@ const OWN_TIME = new Set([
   'src/domain/api-key/api-key.ts',
   // They free unused memory. The caches below them measure the time themselves.
   'src/domain/recall/products.ts',
-  'src/domain/recall/word-cache.ts',
+  'src/domain/recall/index-cache.ts',
 ])
 
 /**

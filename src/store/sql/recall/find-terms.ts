@@ -1,4 +1,4 @@
-// Finds the turns that contain a term, for scopes that are too large to read completely. The database function
+// Finds the turns that contain a term, for scopes whose words are not in memory. The database function
 // find_turns_with_terms finds their keys in the index turn_terms, whose terms are salted by conversation; a filter
 // reads the turns by the index turn_place. Uses pg instead of Prisma, because the packed values are large (`npm run
 // bench -- recall`).

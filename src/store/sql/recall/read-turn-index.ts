@@ -56,6 +56,8 @@ const stateColumns = (embedder: string): Sql =>
             WHERE k.conversation_id = c.id AND k.embedder = ${embedder}::text), 0) AS "embeddedThrough"`)
 
 const ROLES = ['SYSTEM', 'USER', 'ASSISTANT', 'TOOL'] as const satisfies readonly Role[]
+/** No embedder has this name. */
+const NO_EMBEDDER = ''
 /** Bits above those of Cue: whether the version is committed, and the index of its role in ROLES. */
 const COMMITTED = 256
 const ROLE_SHIFT = 9
@@ -104,19 +106,25 @@ type Row = IndexState
 
 /**
  * Reads the conversations of the tenant. A conversation that does not exist has no key.
+ * @param embedder the embedder of the vectors; null reads none
  * @param conversations each with the seq of the entry after which to read. Null reads the conversation whole; then
  * `after` must be null for all of them.
  */
 export async function readTurnIndex(
   pool: Pool,
   tenant: string,
-  embedder: string,
+  embedder: string | null,
   conversations: readonly { id: string; after: number | null }[],
 ): Promise<Map<string, ReadIndex>> {
   const { rows } = await pool.query<Row>({
     scope: tenant,
     ...(conversations.some(({ after }) => after !== null) ? NEWER : WHOLE),
-    values: [tenant, conversations.map(({ id }) => id), conversations.map(({ after }) => after ?? 0), embedder],
+    values: [
+      tenant,
+      conversations.map(({ id }) => id),
+      conversations.map(({ after }) => after ?? 0),
+      embedder ?? NO_EMBEDDER,
+    ],
   })
   const read = new Map<string, ReadIndex>()
   for (const row of rows) {

@@ -15,7 +15,7 @@ import { waitForTurnVectors } from '../../../support/recall.ts'
 import { useWorld } from '../../../support/world.ts'
 
 /** Every scope is too large. */
-const LARGE = { whole: 0, prepared: 0 }
+const LARGE = { small: 0, memory: 0 }
 /** The second one shares no word with the turns, so only vectors find them. */
 const QUERIES = ['Where is the ferry to Lisbon?', 'Which ship sails across the sea?']
 

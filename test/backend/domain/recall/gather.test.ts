@@ -1,13 +1,13 @@
 // Candidates for ranking: they are the same whether a scope is read whole or through its indexes, and whether or not it
 // contains turns that the viewer cannot see.
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../../src/domain/participant.ts'
 import { inverseDocumentFrequencies } from '../../../../src/domain/recall/bm25.ts'
 import { candidateAt, featuresOf, type TurnCandidate } from '../../../../src/domain/recall/candidate.ts'
-import { gather, isReadWhole, isSearchedWhole } from '../../../../src/domain/recall/gather.ts'
-import { createWordCache } from '../../../../src/domain/recall/word-cache.ts'
+import { gather, isWithin } from '../../../../src/domain/recall/gather.ts'
+import { createIndexCache } from '../../../../src/domain/recall/index-cache.ts'
 import type { SearchRequest, GatheredTurns } from '../../../../src/domain/recall/search.ts'
 import { toTerms } from '../../../../src/domain/recall/query-terms.ts'
 import { abortTurn, appendDelta } from '../../../../src/domain/streaming-turn/stream.ts'
@@ -15,7 +15,7 @@ import { appendTurns, openTurn } from '../../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../../src/domain/view.ts'
-import { readWideScope, type ScopeConversation } from '../../../../src/store/sql/recall/read-scope.ts'
+import { readWideScope } from '../../../../src/store/sql/recall/read-scope.ts'
 import { backends } from '../../../support/backend.ts'
 import { waitForTurnVectors } from '../../../support/recall.ts'
 import { useWorld } from '../../../support/world.ts'
@@ -35,14 +35,14 @@ function randomFrom(seed: number): () => number {
 
 const START = Date.UTC(2024, 0, 1)
 
-describe('the choice between reading a scope whole and using its indexes', () => {
-  it('reads it whole up to the limit of public turns and twice as many entries', () => {
+describe('a scope', () => {
+  it('is within a limit of public turns if it has at most twice as many entries', () => {
     const scope = (publicTurns: number, lastSeq: number) => [{ publicTurns, lastSeq }]
-    expect(isReadWhole(scope(10, 10), 10)).toBe(true)
-    expect(isReadWhole(scope(10, 20), 10)).toBe(true)
-    expect(isReadWhole(scope(11, 11), 10)).toBe(false)
-    expect(isReadWhole(scope(1, 21), 10)).toBe(false)
-    expect(isReadWhole([...scope(6, 6), ...scope(5, 5)], 10)).toBe(false)
+    expect(isWithin(scope(10, 10), 10)).toBe(true)
+    expect(isWithin(scope(10, 20), 10)).toBe(true)
+    expect(isWithin(scope(11, 11), 10)).toBe(false)
+    expect(isWithin(scope(1, 21), 10)).toBe(false)
+    expect(isWithin([...scope(6, 6), ...scope(5, 5)], 10)).toBe(false)
   })
 })
 
@@ -90,11 +90,16 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       },
     ]),
   })
-  /** The way in which a scope is searched; "prepared" uses indexes that were read into memory before. */
-  type Way = 'whole' | 'in the database' | 'in memory' | 'prepared'
-  const ways: Way[] = ['whole', 'in the database', 'in memory', 'prepared']
-  const inDatabase = createWordCache(0)
-  const gatheredFor = async (viewer: Viewer, request: SearchRequest, way: Way = 'whole') => {
+  /** Where a scope is searched. Only the indexes of a large scope may be in a cache before. */
+  type Way = 'small, in memory' | 'in the database' | 'words in memory' | 'large, in memory'
+  const ways: Way[] = ['small, in memory', 'in the database', 'words in memory', 'large, in memory']
+  const LIMITS = {
+    'small, in memory': { small: 1_000, memory: 1_000 },
+    'in the database': { small: 0, memory: 0 },
+    'words in memory': { small: 0, memory: 0 },
+    'large, in memory': { small: 0, memory: 1_000 },
+  }
+  const gatheredFor = async (viewer: Viewer, request: SearchRequest, way: Way = 'small, in memory') => {
     const { conversations } = await readWideScope(
       world.deps.pool,
       viewer,
@@ -102,19 +107,12 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       null,
       world.deps.embedding.serving().name,
     )
-    const deps = way === 'in the database' ? { ...world.deps, words: inDatabase } : world.deps
-    const limits = { whole: way === 'whole' ? 1_000 : 0, prepared: way === 'prepared' ? 1_000 : 0 }
-    if (way === 'prepared') await prepare(viewer, conversations)
-    return rankingInput(await gather(deps, viewer, conversations, request, limits))
-  }
-
-  /** Reads the indexes of a scope into memory, which the second recall starts. */
-  async function prepare({ tenant }: Viewer, conversations: readonly ScopeConversation[]): Promise<void> {
-    const isPrepared = () => isSearchedWhole(world.deps, tenant, conversations, { whole: 0, prepared: 1_000 })
-    if (isPrepared()) return
-    isPrepared()
-    await world.deps.indexes.settled()
-    expect(isPrepared()).toBe(true)
+    const deps = { ...world.deps, indexes: createIndexCache(way === 'in the database' ? 0 : undefined) }
+    const nearest = vi.spyOn(deps.vectors, 'nearest')
+    const found = await gather(deps, viewer, conversations, request, LIMITS[way])
+    expect(nearest).toHaveBeenCalledTimes(way.endsWith(', in memory') ? 0 : 1)
+    nearest.mockRestore()
+    return rankingInput(found)
   }
 
   const shared = new Map<boolean, ReturnType<typeof fill>>()
@@ -204,21 +202,21 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     return [rare.slice(0, 3), rare.slice(3, 8), rare.slice(8, 9)].map((words) => words.join(' '))
   }
 
-  it('returns the same candidates whether the scope is searched whole, in the database or in memory', async () => {
+  it('returns the same candidates wherever the scope is searched', async () => {
     const { bob, turns } = await filled(true)
     for (const query of queriesOf(turns)) {
       const request = await requestFor(query)
-      const whole = nearly(await gatheredFor(bob, request))
-      expect(await gatheredFor(bob, request, 'in the database')).toEqual(whole)
-      expect(await gatheredFor(bob, request, 'in memory')).toEqual(whole)
-      expect(await gatheredFor(bob, request, 'prepared')).toEqual(whole)
+      const found = nearly(await gatheredFor(bob, request))
+      for (const way of ways) expect(await gatheredFor(bob, request, way), way).toEqual(found)
     }
   })
 
-  it('searches a prepared scope for the same terms as a wide scope', async () => {
+  it('searches a large scope for the same terms in memory and in the database', async () => {
     const { bob } = await filled(true)
     const request = await requestFor(WORDS.join(' '))
-    expect(await gatheredFor(bob, request, 'prepared')).toEqual(nearly(await gatheredFor(bob, request, 'in memory')))
+    const found = nearly(await gatheredFor(bob, request, 'in the database'))
+    expect(await gatheredFor(bob, request, 'words in memory')).toEqual(found)
+    expect(await gatheredFor(bob, request, 'large, in memory')).toEqual(found)
   })
 
   it('applies filters to hits only, not to statistics', async () => {
@@ -234,10 +232,9 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       { writtenBy: rows[0]!.at },
     ]) {
       const request = await requestFor(query!, filter)
-      const whole = await gatheredFor(bob, request)
-      expect(await gatheredFor(bob, request, 'in the database')).toEqual(nearly(whole))
-      expect(await gatheredFor(bob, request, 'in memory')).toEqual(nearly(whole))
-      expect(whole.statistics).toEqual((await gatheredFor(bob, await requestFor(query!))).statistics)
+      const found = await gatheredFor(bob, request)
+      for (const way of ways) expect(await gatheredFor(bob, request, way), way).toEqual(nearly(found))
+      expect(found.statistics).toEqual((await gatheredFor(bob, await requestFor(query!))).statistics)
     }
   })
 

@@ -20,7 +20,7 @@ const version = (seq: number, audience: string[] | null = null): IndexedVersion 
   vector: null,
 })
 const indexOf = (...versions: IndexedVersion[]) =>
-  updated('conv_1', null, {
+  updated('conv_1', null, null, {
     lastSeq: versions.length,
     removedThrough: 0,
     embeddedThrough: 0,

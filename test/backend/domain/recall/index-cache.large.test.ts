@@ -1,5 +1,5 @@
-// The cache of words that recalls of wide scopes search: after any change of the conversations, in this process or in
-// another one, a recall with a warm cache finds the same as a search in the database, for every viewer.
+// The words in the index cache that recalls of large scopes search: after any change of the conversations, in this
+// process or in another one, a recall with a warm cache finds the same as a search in the database, for every viewer.
 
 import { describe, expect, it, vi } from 'vitest'
 import type { Deps } from '../../../../src/domain/deps.ts'
@@ -7,10 +7,10 @@ import { deleteConversation } from '../../../../src/domain/erasure/delete-conver
 import { eraseTurn } from '../../../../src/domain/erasure/erase-turn.ts'
 import { addParticipant, removeParticipant } from '../../../../src/domain/participant.ts'
 import { gather } from '../../../../src/domain/recall/gather.ts'
+import { createIndexCache } from '../../../../src/domain/recall/index-cache.ts'
 import { toTerms } from '../../../../src/domain/recall/query-terms.ts'
 import type { SearchRequest } from '../../../../src/domain/recall/search.ts'
 import { turnAtPlace } from '../../../../src/domain/recall/sequence.ts'
-import { createWordCache } from '../../../../src/domain/recall/word-cache.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
 import { appendTurns } from '../../../../src/domain/turn/append.ts'
 import type { Turn } from '../../../../src/domain/turn/turn.ts'
@@ -26,7 +26,7 @@ const OPERATIONS = casesOf(60)
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)]!
 const sentence = () => Array.from({ length: 4 }, () => pick(WORDS)).join(' ')
 
-describe.each(backends)('the word cache, on $name', (backend) => {
+describe.each(backends)('the index cache of a large scope, on $name', (backend) => {
   const world = useWorld(backend)
 
   /** Returns the input of ranking for a search by words over all conversations, sorted by turn. */
@@ -35,8 +35,8 @@ describe.each(backends)('the word cache, on $name', (backend) => {
     const { conversations } = await readWideScope(deps.pool, viewer, 'TENANT', null, deps.embedding.serving().name)
     const request = { terms: toTerms(query, new Date()), vector: null, filter, limit: 64, queryTurn: null }
     const { sequences, candidates, statistics, participants } = await gather(deps, viewer, conversations, request, {
-      whole: 0,
-      prepared: 0,
+      small: 0,
+      memory: 0,
     })
     const turns = sequences.flatMap((sequence, i) =>
       [...candidates[i]!].map((place) => {
@@ -58,7 +58,7 @@ describe.each(backends)('the word cache, on $name', (backend) => {
 
   /** Expects that searches with a warm cache find the same as searches in the database. */
   async function expectSame(warm: Deps, tenant: Tenant, viewers: readonly string[]): Promise<void> {
-    const inDatabase = { ...world.deps, words: createWordCache(0) }
+    const inDatabase = { ...world.deps, indexes: createIndexCache(0) }
     for (const actor of viewers) {
       const query = `${pick(WORDS)} ${pick(WORDS)}`
       const filter = pick([{}, { actors: ['bob'] }, { roles: ['ASSISTANT' as const] }])
@@ -71,7 +71,7 @@ describe.each(backends)('the word cache, on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     // The cache of another process, which takes no part in the changes.
-    const warm = { ...deps, words: createWordCache() }
+    const warm = { ...deps, indexes: createIndexCache() }
     const ids = [await tenant.newConversation('ada', 'bob'), await tenant.newConversation('ada', 'bob', 'joiner')]
     const turns: Turn[] = []
     const append = async (more: object = {}) => {
@@ -115,17 +115,17 @@ describe.each(backends)('the word cache, on $name', (backend) => {
       const turns = Array.from({ length: 800 }, () => ({ role: 'USER' as const, content: sentence() }))
       await appendTurns(deps, tenant.as('ada'), { conversationId: id, turns })
     }
-    const words = createWordCache()
-    const read = vi.spyOn(words, 'read')
-    const warm = { ...deps, words }
+    const indexes = createIndexCache()
+    const read = vi.spyOn(indexes, 'read')
+    const warm = { ...deps, indexes }
     const isCached = async () => (await read.mock.results.at(-1)!.value) !== null
     for (const expected of [false, false, true]) {
       await expectSame(warm, tenant, ['ada'])
       expect(await isCached()).toBe(expected)
-      await words.settled()
+      await indexes.settled()
     }
     // A cache that is too small for the scope is not filled.
-    const small = { ...deps, words: createWordCache(100_000) }
+    const small = { ...deps, indexes: createIndexCache(200_000) }
     for (let n = 0; n < 3; n++) await expectSame(small, tenant, ['ada'])
   })
 })
