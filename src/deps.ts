@@ -29,6 +29,7 @@ import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createIndexCache } from './domain/recall/index-cache.ts'
 import { createSizeCache } from './domain/context/size-cache.ts'
 import { createTurnGuesses } from './domain/context/turn-guesses.ts'
+import { createScopeGuesses } from './domain/recall/scope-guesses.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
 import { createEngine } from './domain/run/engine.ts'
@@ -182,6 +183,7 @@ function createDomainState(
     moveFacts,
     feeds,
     indexes: createIndexCache(),
+    scopes: createScopeGuesses(),
     sizes: createSizeCache(),
     turnGuesses: createTurnGuesses(),
     inboxes: createInboxes(platform),

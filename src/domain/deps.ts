@@ -12,6 +12,7 @@ import type { Engine } from './run/engine.ts'
 import type { IndexCache } from './recall/index-cache.ts'
 import type { SizeCache } from './context/size-cache.ts'
 import type { TurnGuesses } from './context/turn-guesses.ts'
+import type { ScopeGuesses } from './recall/scope-guesses.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
 import type { UpdateDerivatives } from './turn/written-edit.ts'
@@ -28,6 +29,7 @@ export type Deps = Platform
     factEmbedding: FactEmbedding
     recalledFacts: RecalledFacts
     indexes: IndexCache
+    scopes: ScopeGuesses
     sizes: SizeCache
     turnGuesses: TurnGuesses
   }

@@ -1,7 +1,7 @@
 // Remembers the ranges of turns that the last context of a conversation read first. The next context reads the same
 // ranges together with the conversation and its summaries, in one round trip to the database instead of two. If it needs
 // other ranges, it reads them separately: a wrong guess costs one read and never changes the result. Without guesses, a
-// context of 20 turns after an append takes 1.4 times as long (2026-11-29, `npm run bench -- guesses`).
+// context of 20 turns after an append takes 1.2 to 1.5 times as long (2026-11-29, `npm run bench -- guesses`).
 
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from '../view.ts'

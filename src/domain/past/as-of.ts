@@ -13,6 +13,7 @@ import type { ContextDeps } from '../context/deps.ts'
 import { createTurnGuesses } from '../context/turn-guesses.ts'
 import { count, id, parse, time } from '../input.ts'
 import { createIndexCache } from '../recall/index-cache.ts'
+import { createScopeGuesses } from '../recall/scope-guesses.ts'
 import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Viewer } from '../view.ts'
 
@@ -91,6 +92,7 @@ export function inThePast<D extends ContextDeps>(deps: D, at: Moment): D {
     replica: null,
     vectors: createPostgresVectors(db, { exactTurns: Infinity }),
     indexes: createIndexCache(0),
+    scopes: createScopeGuesses(),
     turnGuesses: createTurnGuesses(),
     recalledFacts: NOT_RECALLED,
   }

@@ -40,6 +40,9 @@ export function isWithin(
   return sum(({ publicTurns }) => publicTurns) <= limit && sum(({ lastSeq }) => lastSeq) <= ENTRIES_PER_TURN * limit
 }
 
+/** Whether all of the scope is searched in memory, without the database. */
+export const isSmall = (scope: readonly ScopeConversation[]): boolean => isWithin(scope, LIMITS.small)
+
 /** Gathers candidates. @param limits see LIMITS */
 export async function gather(
   deps: GatherDeps,

@@ -2,19 +2,23 @@
 // viewer sees them. Finds new turns by words immediately, and by vectors after they are embedded.
 
 import { z } from 'zod'
+import { NotFound } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
-import type { ScopeRead } from '../../store/sql/recall/read-scope.ts'
+import { conversationScopeRead, type ScopeConversation, type ScopeRead } from '../../store/sql/recall/read-scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { HITS, MAX_HITS } from '../call-defaults.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Viewer } from '../view.ts'
+import { isSmall } from './gather.ts'
 import { hitsOf, turnsOfHitsRead, type RecallHit } from './hit.ts'
 import { NO_SCORES, rerank } from './rerank.ts'
+import { isSameScope } from './scope-guesses.ts'
+import type { Turn } from '../turn/turn.ts'
 import { readAll } from '../../store/read.ts'
 import type { GatheredTurns, TurnPlace } from './search.ts'
-import { DEFAULT_KINDS, SCOPES, searchMemories } from './search-memories.ts'
+import { DEFAULT_KINDS, SCOPES, searchMemories, type Searched } from './search-memories.ts'
 import { choose, identityOf, KINDS, type RankedMemory } from './memory.ts'
 import { decodePosition, encodePosition, hitKey, MAX_PAGED_HITS, recallIdentity } from './recall-cursor.ts'
 
@@ -116,14 +120,21 @@ export async function recall(
   const k = Math.min(given.k ?? defaults.recallHits ?? HITS.recall, MAX_PAGED_HITS - read.length)
   const writtenBy = position && new Date(position.readAt)
   const limit = Math.max(MIN_CANDIDATES, read.length + k + 1, deps.reranking?.candidates ?? 0)
-  const found = await searchMemories(deps, viewer, given, { writtenBy, limit, queryTurn, scopeRead: scope })
-  const isUnread = unreadAfter(read)
-  const relevant = relevantOf(found.ranked.hits, given.threshold)
-  const reranked = deps.reranking && (await rerank(deps, viewer, given.query, { hits: relevant, isUnread }))
-  const rerankScores = reranked?.scores ?? NO_SCORES
-  const unread = only(reranked?.hits ?? relevant, isUnread)
-  const { chosen, isMore } = choose(unread, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
-  const [turns] = await readAll(deps.pool, viewer.tenant, [turnsOfHitsRead(viewer, chosen)])
+  const find = async (scopeRead: ScopeRead | null): Promise<Found> => {
+    const found = await searchMemories(deps, viewer, given, { writtenBy, limit, queryTurn, scopeRead })
+    const isUnread = unreadAfter(read)
+    const relevant = relevantOf(found.ranked.hits, given.threshold)
+    const reranked = deps.reranking && (await rerank(deps, viewer, given.query, { hits: relevant, isUnread }))
+    const hits = only(reranked?.hits ?? relevant, isUnread)
+    const rerankScores = reranked?.scores ?? NO_SCORES
+    return { ...found, rerankScores, ...choose(hits, k, given.neighbours ?? 0, given.maxTokens ?? Infinity) }
+  }
+  const guess = scope === null && position === null ? guessScope(deps, viewer, given) : null
+  const { found, turns } = guess
+    ? await findByGuess(deps, viewer, guess, find)
+    : await readTurnsOf(deps, viewer, await find(scope))
+
+  const { chosen, isMore, vectorSearch } = found
   deps.recalledFacts.add(
     chosen.flatMap(({ hit: { candidate } }) => (candidate.kind === 'FACT' ? [candidate.fact.id] : [])),
   )
@@ -134,8 +145,8 @@ export async function recall(
       read: [...read, ...chosen.slice(0, hits).map(({ hit }) => hitKey(identityOf(hit)))],
     })
   return {
-    hits: hitsOf(chosen, turns ?? [], rerankScores),
-    plan: { vectorSearch: found.vectorSearch, candidates: found.ranked.count, reranked: rerankScores.size },
+    hits: hitsOf(chosen, turns, found.rerankScores),
+    plan: { vectorSearch, candidates: found.ranked.count, reranked: found.rerankScores.size },
     hasNextPage: isMore && read.length + chosen.length < MAX_PAGED_HITS,
     hasPreviousPage: position !== null,
     get startCursor() {
@@ -145,6 +156,50 @@ export async function recall(
       return chosen.length > 0 ? cursorAfter(chosen.length) : null
     },
   }
+}
+
+/** The result of a search, the reranker's scores, and the hits chosen for the page. */
+type Found = Searched & { rerankScores: ReadonlyMap<RankedMemory, number> } & ReturnType<typeof choose>
+
+async function readTurnsOf(
+  { pool }: RecallDeps,
+  viewer: Viewer,
+  found: Found,
+): Promise<{ found: Found; turns: Turn[] }> {
+  const [turns] = await readAll(pool, viewer.tenant, [turnsOfHitsRead(viewer, found.chosen)])
+  return { found, turns: turns ?? [] }
+}
+
+/**
+ * Returns the state that the recall will probably read; null if unknown, or if the recall searches other data too. Null
+ * with a reranker, which takes much longer than the round trip that a guess saves.
+ */
+function guessScope(deps: RecallDeps, viewer: Viewer, given: GivenInput): ScopeConversation | null {
+  if (deps.reranking) return null
+  if (isWide(given) || given.conversationId == null || given.kinds?.includes('SUMMARY')) return null
+  const guess = deps.scopes.guess(viewer, deps.embedding.serving().name, given.conversationId)
+  const searchesFacts = guess?.hasFacts && (given.kinds ?? DEFAULT_KINDS).includes('FACT')
+  return guess && !searchesFacts && isSmall([guess]) ? guess : null
+}
+
+/** Finds hits in the guessed state, then reads the current state and the turns. Searches again after a wrong guess. */
+async function findByGuess(
+  deps: RecallDeps,
+  viewer: Viewer,
+  guess: ScopeConversation,
+  find: (scope: ScopeRead) => Promise<Found>,
+): Promise<{ found: Found; turns: Turn[] }> {
+  const embedder = deps.embedding.serving().name
+  const guessed = await find({ conversations: [guess], readAt: new Date(0) })
+  const [scope, turns] = await readAll(deps.pool, viewer.tenant, [
+    conversationScopeRead(viewer, guess.id, embedder),
+    turnsOfHitsRead(viewer, guessed.chosen),
+  ])
+  const [conversation] = scope.conversations
+  if (!conversation) throw new NotFound('conversation', guess.id)
+  deps.scopes.remember(viewer, embedder, conversation)
+  if (isSameScope(guess, conversation)) return { found: { ...guessed, readAt: scope.readAt }, turns: turns ?? [] }
+  return readTurnsOf(deps, viewer, await find(scope))
 }
 
 /** Yields the hits whose relevance is at least `threshold`. */

@@ -99,7 +99,7 @@ export async function searchMemories(
 
 /** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
 async function findConversations(
-  { pool, embedding }: RecallDeps,
+  { pool, embedding, scopes }: RecallDeps,
   viewer: Viewer,
   scope: Scope,
   conversationId: string | null,
@@ -107,6 +107,8 @@ async function findConversations(
   const embedder = embedding.serving().name
   if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null, embedder)
   const found = await readConversationScope(pool, viewer, conversationId, embedder)
-  if (found.conversations.length === 0) throw new NotFound('conversation', conversationId)
+  const [conversation] = found.conversations
+  if (!conversation) throw new NotFound('conversation', conversationId)
+  if (scope === 'CONVERSATION') scopes.remember(viewer, embedder, conversation)
   return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId, embedder)
 }

@@ -9,6 +9,7 @@ import { eraseTurn } from '../../../../src/domain/erasure/erase-turn.ts'
 import { removeSummarizedContent } from '../../../../src/domain/erasure/retention.ts'
 import { addParticipant, removeParticipant } from '../../../../src/domain/participant.ts'
 import { createIndexCache } from '../../../../src/domain/recall/index-cache.ts'
+import { createScopeGuesses } from '../../../../src/domain/recall/scope-guesses.ts'
 import { recall } from '../../../../src/domain/recall/recall.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../../src/domain/streaming-turn/stream.ts'
 import { summarize } from '../../../../src/domain/summary/compact.ts'
@@ -49,9 +50,9 @@ describe.each(backends)('the index cache, on $name', (backend) => {
     return pages
   }
 
-  /** Expects that recalls find the same with a warm cache as without one. */
+  /** Expects that recalls find the same with a warm cache and guesses as without both. */
   async function expectSame(warm: Deps, tenant: Tenant, conversationId: string, viewers = VIEWERS): Promise<void> {
-    const cold = { ...world.deps, indexes: createIndexCache(0) }
+    const cold = { ...world.deps, indexes: createIndexCache(0), scopes: { guess: () => null, remember: () => {} } }
     let differing: [unknown, unknown] | null = null
     for (const actor of viewers) {
       const query = `${pick(WORDS)} ${pick(WORDS)}`
@@ -71,7 +72,7 @@ describe.each(backends)('the index cache, on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     // The cache of another process, which takes no part in the changes.
-    const warm = { ...deps, indexes: createIndexCache() }
+    const warm = { ...deps, indexes: createIndexCache(), scopes: createScopeGuesses() }
     const id = await tenant.newConversation('ada', 'bob', 'joiner')
     const ada = tenant.as('ada')
     const turns: Turn[] = []
@@ -120,7 +121,7 @@ describe.each(backends)('the index cache, on $name', (backend) => {
   it('finds no content that retention removed', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const warm = { ...deps, indexes: createIndexCache() }
+    const warm = { ...deps, indexes: createIndexCache(), scopes: createScopeGuesses() }
     const input = { participants: [{ actor: 'ada' }], retention: 'EPHEMERAL' as const }
     const { conversation } = await createConversation(deps, tenant.as('ada'), input)
     const turns = []
@@ -136,7 +137,7 @@ describe.each(backends)('the index cache, on $name', (backend) => {
   it('finds nothing in a conversation that was deleted', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    const warm = { ...deps, indexes: createIndexCache() }
+    const warm = { ...deps, indexes: createIndexCache(), scopes: createScopeGuesses() }
     const id = await tenant.newConversation('ada')
     await tenant.append(id, 'ada', 'harbour')
     await expectSame(warm, tenant, id, ['ada'])
