@@ -66,8 +66,6 @@ export const counters = {
   eventStreams: 0,
   /** Values that redaction removed from turns, by the kind of the detector. */
   redactions: new Map<string, number>(),
-  /** Repeated queries: executed by a compiled plan, and executed without one. */
-  plans: { planned: 0, fallback: 0 },
 }
 
 /** Maximum number of codes that are counted separately; further codes count as OTHER. The server defines all codes. */

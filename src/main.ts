@@ -116,7 +116,6 @@ async function run(config: Config): Promise<void> {
 
 /** Names of the errors that the operator can fix. Their messages say how, so their stacks are not printed. */
 const OPERATOR_ERRORS = new Set([
-  'WrongExecutor',
   'WrongPackageVersion',
   'NotIsolated',
   'NotReplica',

@@ -8,7 +8,7 @@ import { compact } from './compact.ts'
 import { context } from './context.ts'
 import { facts } from './facts.ts'
 import { fanOut } from './fan-out.ts'
-import { fastPost, plans } from './fast-paths.ts'
+import { fastPost } from './fast-post.ts'
 import { firstDelta } from './first-delta.ts'
 import { formatReport, type Report } from './figures.ts'
 import { growth } from './growth/growth.ts'
@@ -34,7 +34,6 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
   limits,
   append,
   http,
-  plans,
   'fast-post': fastPost,
   'fan-out': fanOut,
   'first-delta': firstDelta,

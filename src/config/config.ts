@@ -143,10 +143,6 @@ const environment = z.object({
   GRAPHIQL: optionalFlag.describe(
     'Whether to serve GraphiQL at `/graphql`. Unset: only if `HOST` is a loopback address.',
   ),
-  QUERY_PLANS: flag('true').describe(
-    'Whether repeated GraphQL queries are executed by compiled plans. Some queries have no plan, for example those '
-      + 'with directives, interfaces or unions.',
-  ),
   FAST_POST: flag('true').describe('Whether POST requests with a known document bypass the GraphQL HTTP handler.'),
   SHUTDOWN_SECONDS: whole(1, 600, 10).describe(
     'Maximum time, in seconds, for running requests to finish when the process is stopped.',
@@ -235,7 +231,6 @@ const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProv
     runMs: env.RUN_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
     ...retentionOf(env),
-    queryPlans: env.QUERY_PLANS,
     fastPost: env.FAST_POST,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   }))

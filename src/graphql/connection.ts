@@ -2,8 +2,10 @@
 // small object and a cursor is only computed when it is selected.
 
 import type { ObjectRef } from '@pothos/core'
+import type { GraphQLResolveInfo } from 'graphql'
 import { DEFAULT_PAGE_SIZE, type Page, type RenderedPage } from '../domain/page.ts'
 import { builder, type ObjectFieldBuilder } from './builder.ts'
+import type { RequestContext } from './request.ts'
 import { SHAREABLE } from './sharing.ts'
 
 type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
@@ -55,8 +57,16 @@ export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, ite
 
 type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
 
-/** Returns the list of a rendered page, which a plan copies into the result; undefined for other pages. */
-const renderedList = (page: Partial<RenderedPage<unknown>>) => page.list as never[] | undefined
+/** Returns whether the page is rendered. Its list is then added to the result after the execution. */
+function isRendered(
+  page: Page<unknown> | RenderedPage<unknown>,
+  context: RequestContext,
+  { path }: GraphQLResolveInfo,
+): boolean {
+  if (!('list' in page)) return false
+  context.rendered!.push({ path, list: page.list })
+  return true
+}
 
 type NodeName =
   | 'ApiKey'
@@ -107,13 +117,14 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
           type: [Edge],
           description: `The ${items} of this page with their cursors, always in the order of the list.`,
           extensions: SHAREABLE,
-          resolve: (page) => renderedList(page) ?? page.items.map((node) => ({ node, page })),
+          resolve: (page, _, context, info) =>
+            isRendered(page, context, info) ? [] : page.items.map((node) => ({ node, page })),
         }),
         nodes: t.field({
           type: [type],
           description: `The ${items} of this page without their edges, in the same order.`,
           extensions: SHAREABLE,
-          resolve: (page) => (renderedList(page) ?? page.items) as never,
+          resolve: (page, _, context, info) => (isRendered(page, context, info) ? [] : page.items) as never,
         }),
         pageInfo: t.field({
           type: PageInfo,

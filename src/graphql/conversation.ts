@@ -21,9 +21,8 @@ import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { Node } from './node.ts'
 import type { RequestContext } from './request.ts'
 import { PER_VIEWER } from './sharing.ts'
-import { selectsOnlyTurns, turnsAheadTemplate } from './turn-json.ts'
 import { loadConversationWithTurns, loadOnlyTurns } from './turn-pages.ts'
-import { turnsSelected } from './turns-ahead.ts'
+import { turnsAhead } from './turns-ahead.ts'
 
 /** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) => loadTurnCount(context, conversation.id)
@@ -132,10 +131,10 @@ builder.queryField('conversation', (t) =>
     resolve(_, { id, key, asOf }, context, info) {
       if (asOf) return conversationAsOf(context, info, { id, key, asOf })
       if (id != null && key == null) {
-        const args = turnsSelected(info)
-        if (!args) return loadConversation(context, id)
-        const template = turnsAheadTemplate(info)
-        return template && selectsOnlyTurns(info)
+        const ahead = turnsAhead(context, info)
+        if (!ahead) return loadConversation(context, id)
+        const { args, template, isAll } = ahead
+        return template && isAll
           ? (loadOnlyTurns(context, id, { args, template }) as Promise<Conversation | null>)
           : loadConversationWithTurns(context, id, { args, template })
       }

@@ -1,6 +1,7 @@
 // The context value of resolvers. Each request, and each event of a subscription, gets its own.
 
 import type DataLoader from 'dataloader'
+import type { GraphQLResolveInfo } from 'graphql'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Page } from '../domain/page.ts'
@@ -8,11 +9,15 @@ import { onReplica } from '../domain/replica.ts'
 import type { TurnJsonPage } from '../domain/turn/history.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { JsonText } from '../json-text.ts'
 import type { OperationLimits } from './limits/limits.ts'
 import { Work, type Client } from './limits/work.ts'
 
 /** Batch loaders by name and arguments (loaders.ts). */
 type Loaders = Map<string, DataLoader<never, unknown, string>>
+
+/** A list that was rendered as JSON, and its path in the result of the operation. */
+type RenderedList = { path: GraphQLResolveInfo['path']; list: JsonText }
 
 export type RequestContext = {
   deps: Deps
@@ -27,6 +32,8 @@ export type RequestContext = {
   loaders: Loaders
   /** Pages of turns that were read with their conversation, by id, arguments and template. */
   turnsAhead?: Map<string, Page<Turn> | TurnJsonPage>
+  /** Lists that were rendered as JSON. The executor (executor.ts) adds them to the result; undefined in another executor. */
+  rendered?: RenderedList[]
   /**
    * Counts and limits the work of the operation. Every read that may return a large amount of data uses `work.read`.
    */

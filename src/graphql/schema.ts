@@ -48,7 +48,8 @@ import './wake-up.ts'
 import './update-participant.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
+import { withCountedLists } from './limits/lists.ts'
 import { withRights } from './rights.ts'
 
 /** The schema, with types and fields sorted by name, as in schema.graphql. */
-export const schema = withRights(builder.toSchema({ sortSchema: true }))
+export const schema = withCountedLists(withRights(builder.toSchema({ sortSchema: true })))

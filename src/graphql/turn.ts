@@ -219,7 +219,7 @@ builder.objectField('Conversation', 'turns', (t) =>
       }),
     },
     resolve: (conversation, args, context, info) =>
-      loadPageOfTurns(context, conversation.id, args, turnsTemplate(info)) as Promise<Page<Turn>>,
+      loadPageOfTurns(context, conversation.id, args, turnsTemplate(context, info)) as Promise<Page<Turn>>,
   }),
 )
 

@@ -119,13 +119,6 @@ const TRAFFIC: Definition[] = [
     labels: [],
     read: () => samplesOf('colloquy_delivery_lag_seconds', counters.lag, {}),
   },
-  {
-    name: 'colloquy_query_plans_total',
-    type: 'counter',
-    help: 'Repeated queries. `outcome`: planned (executed by a compiled plan) or fallback (without one).',
-    labels: ['outcome'],
-    read: () => by('outcome', Object.entries(counters.plans)),
-  },
 ]
 
 const CLIENTS: Definition[] = [

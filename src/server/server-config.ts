@@ -19,6 +19,5 @@ export type ServerConfig = Pick<
   | 'maxQueueMs'
   | 'graphiql'
   | 'shutdownMs'
-  | 'queryPlans'
   | 'fastPost'
 >

@@ -9,10 +9,9 @@ import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { toGraphQLError } from '../graphql/errors.ts'
 import { useCoercionInSteps } from '../graphql/coerce-in-steps.ts'
-import { checkExecutor } from '../graphql/limits/executor-check.ts'
 import { useLimits } from '../graphql/limits/plugin.ts'
 import { useNestedRefusals } from '../graphql/nested-refusals.ts'
-import { usePlans } from '../graphql/plan/plugin.ts'
+import { useExecutor } from '../graphql/executor.ts'
 import type { Client, HeldAnswer } from '../graphql/limits/work.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
@@ -36,15 +35,27 @@ type ServerContext = { viewer: Viewer; req?: IncomingMessage; res?: ServerRespon
   & WithResult
   & WithBody
 
+/**
+ * Whether the error is a mistake of the client, reported by graphql-js or by this server. If it concerns a field, it was
+ * thrown for an argument, and has nodes, or has a code: a scalar that cannot serialise a resolver's value throws an error
+ * without either.
+ */
+function isOfClient({ path, originalError: original }: GraphQLError): boolean {
+  if (!original) return true
+  return (
+    original instanceof GraphQLError
+    && (!path || original.nodes !== undefined || original.extensions.code !== undefined)
+  )
+}
+
 /** Returns a function that logs an unexpected error and hides it from clients; expected errors keep their code. */
 export const maskWith =
-  (deps: Deps) =>
+  (deps: Pick<Deps, 'log'>) =>
   (error: unknown): GraphQLError => {
     const original = error instanceof GraphQLError ? error.originalError : error
     const expected = toGraphQLError(error)
     if (expected) return expected
-    // Syntax, validation and coercion errors are caused by the client, and reveal nothing.
-    if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return withCode(error)
+    if (error instanceof GraphQLError && isOfClient(error)) return withCode(error)
     deps.log.error({ err: original }, 'unexpected error')
     const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
     const extensions = { code: 'INTERNAL_SERVER_ERROR' }
@@ -60,14 +71,13 @@ const clientOf = (response: ServerResponse, viewer: Viewer): Client => ({
 /** A cache that stores nothing. Syntax errors are not cached, because clients could fill the memory with them. */
 const NO_CACHE = { get: () => undefined, set() {} }
 
-/** Creates the yoga server. Adds each document that yoga validates to `documents`. @throws WrongExecutor */
+/** Creates the yoga server. Adds each document that yoga validates to `documents`. */
 export function createYogaServer(
   deps: Deps,
   config: ServerConfig,
   mask: (error: unknown) => GraphQLError,
   documents: KnownDocuments,
 ) {
-  checkExecutor()
   return createYoga<ServerContext, RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -85,7 +95,7 @@ export function createYogaServer(
       useFailures(),
       useKnownDocuments(documents),
       useParsedBody(),
-      ...(config.queryPlans ? [usePlans(deps.log)] : []),
+      useExecutor(),
       useBatchBodies(config.limits.bodyBytes),
       useCoercionInSteps(),
       useLimits(deps, config.operationLimits),

@@ -2,7 +2,6 @@
 // subscriptions within the limits.
 
 import {
-  execute,
   getOperationAST,
   type DocumentNode,
   type ExecutionArgs,
@@ -13,6 +12,7 @@ import {
 import type { Viewer } from '../../domain/view.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { RequestContext } from '../request.ts'
+import { executeOperation } from '../executor.ts'
 import { rootFields } from '../root-fields.ts'
 import { costOf } from './cost.ts'
 import { documentError } from './document.ts'
@@ -65,11 +65,10 @@ export const costError = (operation: Operation, limits: OperationLimits): GraphQ
   estimate(operation, limits).error
 
 /**
- * Executes a subscription's document with one event as the root value. `costError` has accepted the document, so values
- * are counted only in the result. graphql-js suffices for that, and is faster than yoga's executor.
+ * Executes a subscription's document with one event as the root value. `costError` has accepted the document.
  */
 export function executeEvent(
   args: ExecutionArgs & { contextValue: RequestContext },
 ): Promise<ExecutionResult> | ExecutionResult {
-  return args.contextValue.work.within('subscription', () => execute(args))
+  return args.contextValue.work.within('subscription', () => executeOperation(args))
 }

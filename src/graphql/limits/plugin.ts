@@ -1,5 +1,5 @@
 // The yoga plugin that applies the limits to every operation that yoga parses or executes. It must be the last plugin
-// that replaces the executor, so that values computed by query plans (plan/) are counted too.
+// that replaces the executor, so that the whole execution is limited.
 
 import { GraphQLError, parse, type ExecutionArgs, type ExecutionResult, type Source } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
@@ -53,7 +53,6 @@ export function useLimits(
       const isLarge = kind === 'query' && estimated.values >= LARGE_ANSWER_VALUES
       const proceed = (error: GraphQLError | null) => {
         if (error) return setResultAndStopExecution({ errors: [error] })
-        Object.assign(args, { signal: work })
         const run = (all: ExecutionArgs) => work.within(kind, () => executeFn(all))
         setExecuteFn(isLarge ? (all) => deps.gates.answers.run(principal.tenant, () => run(all)) : run)
       }

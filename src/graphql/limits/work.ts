@@ -14,8 +14,8 @@ import { clientGone, serverBusy, timedOut, tooCostly, type OperationLimits } fro
 
 /** Maximum number of concurrent reads of one operation, so that one request cannot use every connection. */
 const CONCURRENT_READS = 4
-/** Number of checks of the signal per value by yoga's executor (executor-check.ts). A plan checks once. */
-export const CHECKS_PER_VALUE = 2
+/** Factor by which the count of lists may exceed the limit of values before it stops the operation, because it may be too high. */
+const COUNT_TOLERANCE = 2
 /** Number of list items after which the executor completes the next list in a new iteration of the event loop. */
 const ITEMS_PER_ITERATION = 1_000
 /** Appended to the error of a mutation, because a client that repeats the operation may execute its mutations twice. */
@@ -29,12 +29,6 @@ const MS_PER_BYTE = 8 / 2 ** 20
 
 type PromiseOrValue<T> = Promise<T> | T
 type OperationKind = 'query' | 'mutation' | 'subscription'
-
-/** The part of AbortSignal that yoga's executor and the plans use. */
-type WorkSignal = Pick<
-  AbortSignal,
-  'throwIfAborted' | 'aborted' | 'reason' | 'addEventListener' | 'removeEventListener'
->
 
 /** The gates, connections and memory that the operations of all viewers share, and the viewer of this operation. */
 type Shared = Pick<Platform, 'gates' | 'reads' | 'answers'> & { viewer: Viewer }
@@ -58,7 +52,7 @@ const nextIteration = () => new Promise<void>((resolve) => setImmediate(resolve)
 const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value instanceof Promise
 
 /** The work of one query or mutation, or of the current event of a subscription. Creating an instance is cheap. */
-export class Work implements WorkSignal {
+export class Work {
   readonly #limits: OperationLimits
   readonly #clock: Clock
   readonly #client: Client | undefined
@@ -69,7 +63,7 @@ export class Work implements WorkSignal {
   #failure: GraphQLError | null = null
   /** Makes `within` return the failure; null while no operation with a time limit runs. */
   #interrupt: (() => void) | null = null
-  #checks = 0
+  #completing = 0
   #bytesRead = 0
   #bytesAnswered = 0
   #reading = 0
@@ -92,25 +86,16 @@ export class Work implements WorkSignal {
     this.#shared = shared
   }
 
-  get aborted(): boolean {
-    return this.#failure !== null
-  }
-  get reason(): GraphQLError | null {
-    return this.#failure
-  }
   /** Size of the last answer that was checked, in bytes. */
   get bytesAnswered(): number {
     return this.#bytesAnswered
   }
-  /** Called for each field. Counts the calls, and throws if the operation is stopped. */
-  throwIfAborted(): void {
-    this.#checks += 1
-    if (this.#checks > this.#limits.values * CHECKS_PER_VALUE) this.#exceed('values')
+  /** Counts values that the executor will complete, at most. Throws if the operation is stopped. */
+  complete(values: number): void {
+    this.#completing += values
+    if (this.#completing > this.#limits.values * COUNT_TOLERANCE) this.#exceed('values')
     if (this.#failure !== null) throw this.#failure
   }
-  /** Adds no listener, because this signal has no events: `within` ends a stopped operation. */
-  addEventListener(): void {}
-  removeEventListener(): void {}
 
   /** Waits until another read may start, reads, and counts the bytes. Rejects if the operation is stopped. */
   async read<T>(load: () => PromiseOrValue<T>): Promise<T> {
@@ -262,7 +247,7 @@ export class Work implements WorkSignal {
 
   /** Resets the counts and the failure, because the limits apply to each event of a subscription separately. */
   renew(): void {
-    this.#checks = 0
+    this.#completing = 0
     this.#bytesRead = 0
     this.#failure = null
     this.#share?.release()

@@ -64,7 +64,6 @@ const defaults: Config = {
   presenceTtlMs: 60_000,
   integrityKey: undefined,
   auditDays: 400,
-  queryPlans: true,
   fastPost: true,
   shutdownMs: 10_000,
 }
@@ -176,7 +175,6 @@ describe('loadConfig', () => {
       PRESENCE_TTL_SECONDS: '8',
       INTEGRITY_KEY: 'k'.repeat(32),
       AUDIT_DAYS: '31',
-      QUERY_PLANS: '0',
       FAST_POST: '0',
       RUN_SECONDS: '70',
       SHUTDOWN_SECONDS: '9',
@@ -275,7 +273,6 @@ describe('loadConfig', () => {
       presenceTtlMs: 8000,
       integrityKey: 'k'.repeat(32),
       auditDays: 31,
-      queryPlans: false,
       fastPost: false,
       runMs: 70_000,
       shutdownMs: 9000,

@@ -1,10 +1,9 @@
-// Measures the two fast paths of requests over HTTP, query plans (src/graphql/plan) and fast POST (src/server/post.ts):
-// a server with the fast path against one without it. The two servers are separate processes with otherwise equal
-// settings on the same database, and are measured in alternating rounds.
+// Measures the fast path of POST requests (src/server/post.ts): a server with it against one without it. The two servers
+// are separate processes with otherwise equal settings on the same database, and are measured in alternating rounds.
 
 import { format, interleave, median, type Report } from './figures.ts'
 import type { Load, LoadResult } from './http-load.ts'
-import { APPEND, fill, graphql, LIST, PAGE, type Requests } from './http-requests.ts'
+import { APPEND, fill, graphql, PAGE, type Requests } from './http-requests.ts'
 import { startServer, startWorker } from './process.ts'
 import { TEXT } from './raw-append.ts'
 import { withDatabase, type Bench } from './services.ts'
@@ -20,10 +19,9 @@ const ONE = `query One($conversationId: ID!) { conversation(id: $conversationId)
 
 type Compared = { label: string; requests: Requests; expectedText: string; isTarget: boolean }
 
-/** Compares our server with `variable` on and off: requests per second, and the server's CPU time per request. */
+/** Compares our server with FAST_POST on and off: requests per second, and the server's CPU time per request. */
 async function compare(
   { services: { databaseUrl, redisUrl }, progress }: Bench,
-  variable: 'QUERY_PLANS' | 'FAST_POST',
   requestsOf: (read: string[], written: string[]) => Compared[],
 ): Promise<Report> {
   return withDatabase(databaseUrl, async (url) => {
@@ -31,7 +29,7 @@ async function compare(
     const load = startWorker<Load, LoadResult>('./http-load.ts')
     const started: { stop(): Promise<void> }[] = [load]
     const start = async (flag: '0' | '1') => {
-      const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', [variable]: flag }
+      const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', FAST_POST: flag }
       const server = await startServer('src/bin.ts', env)
       started.push(server)
       return server
@@ -54,7 +52,7 @@ async function compare(
         const rates = await interleave(ROUNDS, { with: round('with'), without: round('without') }, (message) =>
           progress(`${label}: ${message}/s`),
         )
-        const against = `the same server with ${variable}=0`
+        const against = `the same server with FAST_POST=0`
         const target = isTarget ? MIN_GAIN : null
         const costs = { ours: median(cpu.with), theirs: median(cpu.without) }
         progress(`${label}: ${format(costs.ours)} ms per request with, ${format(costs.theirs)} ms without`)
@@ -64,7 +62,7 @@ async function compare(
         )
       }
       return {
-        title: `${variable}: our server with ${variable}=1 against ${variable}=0`,
+        title: `FAST_POST: our server with FAST_POST=1 against FAST_POST=0`,
         figures,
         notes: [
           `${CONNECTIONS} keep-alive connections, medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s.`,
@@ -78,22 +76,9 @@ async function compare(
 
 const idsOf = (conversations: string[]) => conversations.map((conversationId) => ({ conversationId }))
 
-/** `npm run bench -- plans`: the gain of query plans. */
-export const plans = (bench: Bench) =>
-  compare(bench, 'QUERY_PLANS', (read) => [
-    { label: '50 conversations × last 20 turns', requests: graphql(LIST, [{}]), expectedText: '"seq"', isTarget: true },
-    { label: 'a page of 50 turns', requests: graphql(PAGE, idsOf(read)), expectedText: '"seq"', isTarget: true },
-    {
-      label: 'one conversation, 4 fields',
-      requests: graphql(ONE, idsOf(read)),
-      expectedText: '"title"',
-      isTarget: false,
-    },
-  ])
-
 /** `npm run bench -- fast-post`: the gain of fast POST. */
 export const fastPost = (bench: Bench) =>
-  compare(bench, 'FAST_POST', (read, written) => [
+  compare(bench, (read, written) => [
     { label: 'viewer', requests: graphql(VIEWER, [{}]), expectedText: '"actor"', isTarget: false },
     {
       label: 'one conversation, 4 fields',
