@@ -32,10 +32,11 @@ export const parseBody = async (body: Buffer): Promise<unknown> =>
   body.length < BATCH_BODY_BYTES ? JSON.parse(String(body)) : parseInSteps(String(body))
 
 /**
- * Calls `onBody` when the whole body has arrived. A body that arrives in parts is copied into a buffer that grows with it:
- * a buffer of the declared length would let a client occupy memory without sending anything.
+ * Resolves when the whole body has arrived; never, if the connection is closed before. A body that arrives in parts is
+ * copied into a buffer that grows with it: a buffer of the declared length would let a client occupy memory without
+ * sending anything.
  */
-export function readBody(request: IncomingMessage, length: number, onBody: (body: Buffer) => void): void {
+export function readBody(request: IncomingMessage, length: number): Promise<Buffer> {
   let body: Buffer = Buffer.alloc(0)
   let received = 0
   request.on('data', (part: Buffer) => {
@@ -52,5 +53,5 @@ export function readBody(request: IncomingMessage, length: number, onBody: (body
     }
     received += part.copy(body, received)
   })
-  request.on('end', () => onBody(body.subarray(0, received)))
+  return new Promise((resolve) => request.on('end', () => resolve(body.subarray(0, received))))
 }

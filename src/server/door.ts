@@ -8,8 +8,19 @@ import type { Refusal } from './refuse.ts'
 export type Door = {
   /** Returns the refusal of a request because of its method or headers; null if they are accepted. */
   refusalOf(request: IncomingMessage): Refusal | null
-  /** Whether the request has a body, which the door reads. */
+  /** Whether the request has a body. */
   hasBody(request: IncomingMessage): boolean
-  /** Answers the request. `leave` is called at the end of the operation; calling it again has no effect. */
-  answer(request: IncomingMessage, response: ServerResponse, identity: Identity, leave: () => void): void
+  /** Answers the request. Rejects with any unexpected error, which http.ts masks. */
+  answer(visit: Visit): Promise<void>
+}
+
+/** A request that http.ts has admitted. */
+export type Visit = {
+  request: IncomingMessage
+  response: ServerResponse
+  identity: Identity
+  /** The whole body; null for a request without one. */
+  body: Buffer | null
+  /** Ends the operation for the admission. Calling it again has no effect. */
+  leave(): void
 }

@@ -11,11 +11,12 @@ import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Health } from '../domain/platform.ts'
-import { InvalidInput, ServerBusy } from '../errors.ts'
+import { InvalidInput } from '../errors.ts'
 import { createAdmission, type Admission } from './admission.ts'
 import { createAuthenticator, type Authenticator, type Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders } from './auth/bearer.ts'
 import { namesOfRequest } from './auth/names.ts'
+import { passGate, readBody, type BodyGates } from './body.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createClientAddresses, type ClientAddresses } from './client-address.ts'
 import type { Door } from './door.ts'
@@ -28,7 +29,7 @@ import { createRefusalLog, hostRefusal, originRefusal, type OriginRefusal } from
 import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
 import { asksForStream } from './media-types.ts'
-import { BUSY, DEFECT, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
+import { failWith, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import type { Mcp } from './mcp.ts'
 import type { Rest } from './rest.ts'
 import { searchOf, targetOf } from './target.ts'
@@ -63,6 +64,7 @@ type Services = {
   config: ServerConfig
   health: HealthReport
   bodies: BodyGate
+  gates: BodyGates
   addresses: ClientAddresses
   authenticator: Authenticator
   admission: Admission
@@ -150,7 +152,7 @@ async function loadDoor(
   return path === MCP ? (await mcp()).door : (await rest()).enter(request, response, path)
 }
 
-/** Authenticates the client, admits the operation and the body of the request, and passes it to the door. */
+/** Authenticates the client, admits the operation, reads the body of the request, and passes both to the door. */
 async function admitThrough(
   door: Door,
   services: Services,
@@ -166,17 +168,19 @@ async function admitThrough(
   const sender = { viewer: identity.viewer, address }
   if (door.hasBody(request) && !services.bodies.admit(request, response, sender)) return leave()
   if (services.isDraining()) response.setHeader('connection', 'close')
-  door.answer(request, response, identity, leave)
+  const visit = { request, response, identity, leave }
+  if (!door.hasBody(request)) return door.answer({ ...visit, body: null })
+  let isWaiting = true
+  response.once('close', () => {
+    if (isWaiting) leave()
+  })
+  const length = Number(request.headers['content-length'])
+  const body = await readBody(request, length)
+  await passGate(services.gates, identity.viewer, length, async () => {
+    isWaiting = false
+    if (!response.destroyed) await door.answer({ ...visit, body })
+  })
 }
-
-/** Returns a function that answers a request whose handling failed. */
-const failWith =
-  (mask: ReturnType<typeof maskWith>) =>
-  (response: ServerResponse) =>
-  (error: unknown): void => {
-    const { message } = mask(error)
-    refuse(response, { ...(error instanceof ServerBusy ? BUSY : DEFECT), message })
-  }
 
 /**
  * Returns a server that answers requests, and closes connections that accept no data. `fail` answers a request whose
@@ -237,17 +241,17 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const addresses = createClientAddresses(config.trustedProxies)
   let draining = false
   const fail = failWith(mask)
-  const { gates } = deps
-  const graphql = createGraphqlDoor({ yoga, documents, mask, gates, streams, isFast: config.fastPost, fail })
+  const graphql = createGraphqlDoor({ yoga, documents, mask, streams, isFast: config.fastPost })
   let rest: Promise<Rest> | undefined
   let mcp: Promise<Mcp> | undefined
   const services: Services = {
     graphql,
-    rest: () => (rest ??= import('./rest.ts').then(({ createRest }) => createRest({ yoga, gates, streams, fail }))),
+    rest: () => (rest ??= import('./rest.ts').then(({ createRest }) => createRest({ yoga, streams }))),
     mcp: () => (mcp ??= import('./mcp.ts').then(({ createMcp }) => createMcp({ deps, yoga, mask, fail }))),
     config,
     health: createHealthReport(health, deps, () => admission.isShedding),
     bodies,
+    gates: deps.gates,
     addresses,
     authenticator,
     admission,

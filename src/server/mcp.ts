@@ -24,7 +24,7 @@ import { changesOf } from '../faces/mcp/resources.ts'
 import { createMcpServer, type Subscriptions } from '../faces/mcp/server.ts'
 import { ownVersion } from '../package-versions.ts'
 import type { Identity } from './auth/authenticator.ts'
-import { parseBody, passGate, readBody } from './body.ts'
+import { parseBody } from './body.ts'
 import type { Door } from './door.ts'
 import { createCaller } from './mcp-caller.ts'
 import { startUpdates } from './mcp-updates.ts'
@@ -184,32 +184,22 @@ async function rateRefusal({ rates }: Deps, { tenant, actor }: Viewer): Promise<
 }
 
 export function createMcp(services: Services): Mcp {
-  const { deps, yoga, fail } = services
+  const { deps, yoga } = services
   const context: Context = { ...services, version: ownVersion(), streams: new Set(), isClosing: false }
   return {
     door: {
       refusalOf: ({ method, headers }) => mcpMediaRefusal(method, headers),
       hasBody: ({ method }) => method === 'POST',
-      answer(request, response, identity, leave) {
+      async answer({ request, response, identity, body, leave }) {
         const { viewer } = identity
         response.once('close', leave)
         const asked: Asked = { request, response, viewer, caller: createCaller(yoga, viewer, response, leave) }
-        const answer = async (work: () => Promise<void>): Promise<void> => {
-          const refusal = await rateRefusal(deps, viewer)
-          if (refusal) refuse(response, refusal)
-          else if (!response.destroyed) await work()
-        }
-        if (request.method === 'POST') {
-          const length = Number(request.headers['content-length'] ?? 0)
-          return readBody(request, length, (body) => {
-            const work = () => answer(() => post(context, asked, body))
-            passGate(deps.gates, viewer, length, work).catch(fail(response))
-          })
-        }
+        const refusal = await rateRefusal(deps, viewer)
+        if (refusal) return refuse(response, refusal)
+        if (response.destroyed) return
+        if (body) return post(context, asked, body)
         const isStream = request.method === 'GET'
-        answer(() => (isStream ? openStream(context, asked, identity) : end(context, asked)))
-          .catch(fail(response))
-          .finally(leave)
+        await (isStream ? openStream(context, asked, identity) : end(context, asked)).finally(leave)
       },
     },
     close() {

@@ -10,13 +10,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
 import type { Viewer } from '../domain/view.ts'
-import type { Identity } from './auth/authenticator.ts'
-import { ServerBusy } from '../errors.ts'
-import { parseBody, passGate, readBody, type BodyGates } from './body.ts'
+import { parseBody } from './body.ts'
+import type { Visit } from './door.ts'
 import { executeDocument } from './execute.ts'
-import type { WithResult, KnownDocuments } from './known-documents.ts'
+import type { KnownDocuments, WithResult } from './known-documents.ts'
 import type { WithBody } from './parsed-body.ts'
-import { refuse } from './refuse.ts'
 import { sendJson } from './send-json.ts'
 import type { EventStreams } from './event-stream.ts'
 import { asksForStream } from './media-types.ts'
@@ -64,73 +62,49 @@ export type PostServices = {
   yoga: Yoga
   documents: KnownDocuments
   mask(error: unknown): GraphQLError
-  gates: BodyGates
   streams: EventStreams
   /** Whether the fast path is used. */
   isFast: boolean
 }
 
+/** Returns the parameters in the body; undefined if it is not an object in JSON, which yoga reports. */
+async function parametersIn(body: Buffer): Promise<Record<string, unknown> | undefined> {
+  try {
+    const parsed = await parseBody(body)
+    return isObject(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
- * Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length.
- * @param leave called at the end of the operation, or when the client disconnects before. While the fast path executes
- * an operation, a disconnection does not stop it; `leave` is then called at the end of the execution.
+ * Responds to a POST. While the fast path executes an operation, a disconnection does not stop it, and does not end it
+ * for the admission.
  */
-export function answerPost(
-  { yoga, documents, mask, gates, streams, isFast }: PostServices,
-  identity: Identity,
-  request: IncomingMessage,
-  response: ServerResponse,
-  leave: () => void,
-): void {
+export async function answerPost(services: PostServices, visit: Visit & { body: Buffer }): Promise<void> {
+  const { yoga, mask, streams, isFast } = services
+  const { request, response, identity, body, leave } = visit
   const { viewer } = identity
   let isExecuting = false
   response.once('close', () => {
     if (!isExecuting) leave()
   })
+  if (asksForStream(request.headers.accept) && (await streams.answer(identity, request, response, body, leave))) return
   const type = isFast ? mediaTypeOf(request) : undefined
-  const mayStream = asksForStream(request.headers.accept)
-  const length = Number(request.headers['content-length'])
-  if (length === 0 && !mayStream) return void yoga(request, response, { viewer })
-  let body: Buffer = Buffer.alloc(0)
-
-  /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
-  const passToYoga = async (context: WithResult & WithBody) =>
-    void (await yoga(Object.assign(request, { body: Readable.from([body]) }), response, { viewer, ...context }))
-
-  const answer = async (): Promise<void> => {
-    if (response.destroyed) return
-    if (mayStream && (await streams.answer(identity, request, response, body, leave))) return
-    if (!type) return passToYoga({})
-    let parsedBody: unknown
-    try {
-      parsedBody = await parseBody(body)
-    } catch {
-      // The JSON is invalid: yoga reports the error.
-    }
-    if (!isObject(parsedBody)) return passToYoga({})
-    const execute = prepare({ yoga, documents }, viewer, response, parsedBody)
-    if (!execute) return passToYoga({ parsedBody })
-    let result: ExecutionResult
-    let bytes = 0
+  const parsedBody = type && (await parametersIn(body))
+  const run = parsedBody && prepare(services, viewer, response, parsedBody)
+  let result: ExecutionResult | undefined
+  if (type && run) {
     isExecuting = true
-    try {
-      ;({ result, bytes } = await execute())
-    } catch (error) {
-      result = { errors: [mask(error)] }
-    }
+    const executed = await run().catch((error: unknown) => ({ result: { errors: [mask(error)] }, bytes: 0 }))
     leave()
-    if (!result.data || result.errors || result.extensions) return passToYoga({ result })
-    return sendJson(response, 200, { 'content-type': type }, result, bytes)
+    result = executed.result
+    if (result.data && !result.errors && !result.extensions) {
+      return sendJson(response, 200, { 'content-type': type }, result, executed.bytes)
+    }
   }
-  function fail(error: unknown): void {
-    const { message, extensions } = mask(error)
-    const code = String(extensions.code)
-    const isBusy = error instanceof ServerBusy
-    refuse(response, { status: isBusy ? 503 : 500, code, message, ...(isBusy && { retryAfter: 1 }) })
-  }
-
-  readBody(request, length, (whole) => {
-    body = whole
-    passGate(gates, viewer, length, answer).catch(fail)
-  })
+  // The body was read from the request already.
+  Object.assign(request, { body: Readable.from([body]) })
+  const done: WithResult & WithBody = { ...(parsedBody && { parsedBody }), ...(result && { result }) }
+  await yoga(request, response, { viewer, ...done })
 }

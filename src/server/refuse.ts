@@ -4,7 +4,7 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { counters, refused } from '../counters.ts'
-import type { InputIssue } from '../errors.ts'
+import { ServerBusy, type InputIssue } from '../errors.ts'
 import { MCP } from '../faces/mcp/path.ts'
 import { API, isRest } from '../faces/rest/path.ts'
 import { PROBLEM_TYPE, problemOf } from '../faces/rest/problem.ts'
@@ -35,7 +35,7 @@ export const UNKNOWN_PATH: Refusal = {
 /** A temporary refusal without its message, which the caller adds. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
 /** The refusal of a request because of an unexpected error, without its message. */
-export const DEFECT = { status: 500, code: 'INTERNAL_SERVER_ERROR' }
+const DEFECT = { status: 500, code: 'INTERNAL_SERVER_ERROR' }
 /** Refuses an operation that has not started, because the process is overloaded. */
 export const OVERLOADED: Refusal = {
   ...BUSY,
@@ -121,6 +121,15 @@ export function refuse(response: ServerResponse, refusal: Refusal): void {
   const { body, headers } = responseOf(refusal, formatOf(response))
   response.writeHead(refusal.status, headers).end(body)
 }
+
+/** Returns a function that answers a request whose handling failed. @param mask hides unexpected errors, and logs them */
+export const failWith =
+  (mask: (error: unknown) => { message: string }) =>
+  (response: ServerResponse) =>
+  (error: unknown): void => {
+    const { message } = mask(error)
+    refuse(response, { ...(error instanceof ServerBusy ? BUSY : DEFECT), message })
+  }
 
 /** Refuses an upgrade to a WebSocket, for which Node creates no response. */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {

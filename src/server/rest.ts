@@ -20,7 +20,7 @@ import { matchRoute, type Match } from '../faces/rest/route.ts'
 import { VERBS } from '../faces/verbs.ts'
 import type { Identity } from './auth/authenticator.ts'
 import { ACTOR, TENANT } from './auth/names.ts'
-import { parseBody, passGate, readBody, type BodyGates } from './body.ts'
+import { parseBody } from './body.ts'
 import type { Door } from './door.ts'
 import { isCompleted, lastSeqOf, WRONG_EVENT_ID, type EventStreams } from './event-stream.ts'
 import { executeDocument } from './execute.ts'
@@ -32,13 +32,7 @@ import { VALUE_STREAM } from './stream-format.ts'
 import { searchOf } from './target.ts'
 import type { Yoga } from './yoga.ts'
 
-type Services = {
-  yoga: Yoga
-  gates: BodyGates
-  streams: EventStreams
-  /** Answers a request whose handling has rejected. */
-  fail(response: ServerResponse): (error: unknown) => void
-}
+type Services = { yoga: Yoga; streams: EventStreams }
 
 /** @param bytes approximate size of the body's JSON */
 async function send(response: ServerResponse, { status, headers, body }: RestResponse, bytes: number): Promise<void> {
@@ -107,37 +101,28 @@ export type Rest = {
 }
 
 export function createRest(services: Services): Rest {
-  const { gates, fail } = services
   let description: object | undefined
 
   const doorOf = (match: Match, path: string): Door => ({
     refusalOf: ({ method, headers }) => jsonBodyRefusal(headers) ?? restForgeryRefusal(method, headers),
     hasBody,
-    answer(request, response, identity, leave) {
+    async answer({ request, response, identity, body, leave }) {
       let isExecuting = false
       response.once('close', () => {
         if (!isExecuting) leave()
       })
-      const answer = async (body: Buffer): Promise<void> => {
-        if (response.destroyed) return
-        const { headers } = request
-        let parsed: unknown
-        try {
-          parsed = await bodyOf(body, parseBody)
-        } catch (error) {
-          return send(response, failureResponse(error, headers), 0)
-        }
-        const rest: RestRequest = { match, path, query: queryOf(request), headers, body: parsed }
-        if (isSubscription(match.verb)) return follow(services, identity, rest, response).finally(leave)
-        isExecuting = true
-        const { restResponse, bytes } = await call(services, identity, rest, response).finally(leave)
-        return send(response, restResponse, bytes)
+      const { headers } = request
+      let parsed: unknown
+      try {
+        parsed = await bodyOf(body ?? Buffer.alloc(0), parseBody)
+      } catch (error) {
+        return send(response, failureResponse(error, headers), 0)
       }
-      const length = Number(request.headers['content-length'] ?? 0)
-      const run = (body: Buffer) =>
-        void passGate(gates, identity.viewer, length, () => answer(body)).catch(fail(response))
-      if (hasBody(request)) readBody(request, length, run)
-      else run(Buffer.alloc(0))
+      const rest: RestRequest = { match, path, query: queryOf(request), headers, body: parsed }
+      if (isSubscription(match.verb)) return follow(services, identity, rest, response).finally(leave)
+      isExecuting = true
+      const { restResponse, bytes } = await call(services, identity, rest, response).finally(leave)
+      await send(response, restResponse, bytes)
     },
   })
 

@@ -10,8 +10,10 @@ import { createEventStreams } from '../../../src/server/event-stream.ts'
 import { MAX_WAITING_ANSWERS } from '../../../src/domain/tenant-gates.ts'
 import { MAX_WAITING } from '../../../src/limits/gate.ts'
 import { createYogaServer, maskWith } from '../../../src/server/yoga.ts'
+import { passGate, readBody } from '../../../src/server/body.ts'
 import { answerPost } from '../../../src/server/post.ts'
 import { createDocumentCache } from '../../../src/server/known-documents.ts'
+import { failWith } from '../../../src/server/refuse.ts'
 import { embedded } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 
@@ -72,15 +74,14 @@ describe.each([embedded])('the fast path for POST', (backend) => {
       },
     })
     const streams = createEventStreams({ deps: world.deps, config, yoga, mask })
-    ports.fast = await serve((request, response) =>
-      answerPost(
-        { yoga: counted, documents, mask, gates: world.deps.gates, streams, isFast: true },
-        { viewer: viewerOf(request), watch: () => () => {} },
-        request,
-        response,
-        () => {},
-      ),
-    )
+    const services = { yoga: counted, documents, mask, streams, isFast: true }
+    ports.fast = await serve(async (request, response) => {
+      const identity = { viewer: viewerOf(request), watch: () => () => {} }
+      const length = Number(request.headers['content-length'])
+      const body = await readBody(request, length)
+      const answer = () => answerPost(services, { request, response, identity, body, leave() {} })
+      await passGate(world.deps.gates, identity.viewer, length, answer).catch(failWith(mask)(response))
+    })
   })
   afterAll(() => {
     for (const each of close) each()
