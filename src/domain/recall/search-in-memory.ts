@@ -1,5 +1,5 @@
 // Searches the indexes of conversations in memory (index-cache.ts), limited to the viewer's view, by words and, if the
-// indexes contain vectors, by vectors. Finds the same turns as words-in-database.ts, without a database query. Pure.
+// indexes contain vectors, by vectors. Finds the same turns as words-in-database.ts, without a database query.
 
 import { createYield } from '../../yield.ts'
 import type { View } from '../view.ts'

@@ -21,12 +21,15 @@ import { NotFound } from '../../../../src/errors.ts'
 import { backends } from '../../../support/backend.ts'
 import { casesOf } from '../../../support/long.ts'
 import { waitForTurnVectors } from '../../../support/recall.ts'
+import { addEmbedder } from '../../../support/seeded-vectors.ts'
+import { sql } from '../../../support/sql.ts'
 import { useWorld, type Tenant } from '../../../support/world.ts'
 import { WRITER } from '../../../support/writer.ts'
 
 const WORDS = 'harbour lantern meadow violin glacier pepper saddle thunder walnut compass orchard candle'.split(' ')
 const VIEWERS = ['ada', 'bob', 'late', 'stranger']
 const OPERATIONS = casesOf(80)
+const EAST = Float32Array.of(1, 0)
 
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)]!
 const sentence = () => Array.from({ length: 4 }, () => pick(WORDS)).join(' ')
@@ -144,5 +147,66 @@ describe.each(backends)('the index cache, on $name', (backend) => {
     await deleteConversation(deps, tenant.as('op'), id)
     const search = recall(warm, tenant.as('ada'), { conversationId: id, query: 'harbour' })
     await expect(search).rejects.toThrow(NotFound)
+  })
+
+  describe('with and without vectors', () => {
+    const EMBEDDER = { name: 'test:2', dimension: 2 }
+
+    /** Creates a conversation, a cache, and functions that append a turn, embed turns, and read the cached index. */
+    async function cached() {
+      const { deps } = world
+      const tenant = world.tenant()
+      const id = await tenant.newConversation('ada')
+      await addEmbedder(deps.pool, EMBEDDER.name, EMBEDDER.dimension)
+      const indexes = createIndexCache()
+      const query = vi.spyOn(deps.pool, 'query')
+      let state = { lastSeq: 0, removedThrough: 0, embeddedThrough: 0 }
+      return {
+        append: async () => {
+          const turn = await tenant.append(id, 'ada', sentence())
+          state = { ...state, lastSeq: turn.seq }
+          return turn
+        },
+        embed: async (turns: readonly Turn[]) => {
+          const vectorsOf = turns.map(({ position, seq }) => ({ conversationId: id, position, seq, vector: EAST }))
+          await deps.vectors.write(EMBEDDER.name, vectorsOf)
+          state = { ...state, embeddedThrough: state.lastSeq }
+          await sql(deps.pool).query(
+            `INSERT INTO embedding_cursor (conversation_id, embedder, through_seq, tenant) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (embedder, conversation_id) DO UPDATE SET through_seq = excluded.through_seq`,
+            [id, EMBEDDER.name, state.embeddedThrough, tenant.as('ada').tenant],
+          )
+        },
+        /** Returns the numbers of turns and of vectors in the index, and the names of the statements that read them. */
+        read: async (embedder: typeof EMBEDDER | null) => {
+          query.mockClear()
+          const request = { tenant: tenant.as('ada').tenant, embedder, isLarge: false }
+          const [index] = (await indexes.read(deps.pool, { ...request, conversations: [{ id, state }] }))!
+          const names = query.mock.calls.map(([statement]) => (statement as { name?: string }).name ?? '')
+          const statements = names.filter((name) => name.endsWith('turn-index'))
+          return { turns: index!.rows.length, vectors: index!.rows.filter((row) => row >= 0).length, statements }
+        },
+      }
+    }
+
+    it('an index with vectors also serves recalls that need only words', async () => {
+      const { append, embed, read } = await cached()
+      await embed([await append(), await append()])
+      expect(await read(null)).toEqual({ turns: 2, vectors: 0, statements: ['read-turn-index'] })
+      expect(await read(EMBEDDER)).toEqual({ turns: 2, vectors: 2, statements: ['read-turn-index'] })
+      expect(await read(EMBEDDER)).toEqual({ turns: 2, vectors: 2, statements: [] })
+      expect(await read(null)).toEqual({ turns: 2, vectors: 2, statements: [] })
+    })
+
+    it('contains the vectors that were written after its words were read', async () => {
+      const { append, embed, read } = await cached()
+      await embed([await append()])
+      await read(EMBEDDER)
+      const second = await append()
+      expect(await read(null)).toMatchObject({ turns: 2, vectors: 1, statements: ['read-newer-turn-index'] })
+      await embed([second, await append()])
+      expect(await read(null)).toMatchObject({ turns: 3, vectors: 2, statements: ['read-newer-turn-index'] })
+      expect(await read(EMBEDDER)).toMatchObject({ turns: 3, vectors: 3, statements: ['read-newer-turn-index'] })
+    })
   })
 })
