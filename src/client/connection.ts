@@ -3,7 +3,7 @@
 
 import { READ_VIEWER } from './documents.ts'
 import { ColloquyError, errorOfResult, payloadOf } from './errors.ts'
-import { request, subscribeByEvents, type Endpoint, type Result } from './http.ts'
+import { absolute, endpointOf, namesOf, request, subscribeByEvents, type Result } from './http.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import { createReports, type ReportOptions, type Reports } from './reports.ts'
 import { backOff, isRetryable, retry } from './retry.ts'
@@ -106,42 +106,15 @@ const isResumable = (error: unknown, defects: number): boolean =>
   // LIMIT_REACHED may be temporary: the server counts the subscriptions of a lost connection until it notices the loss.
   error instanceof ColloquyError && (error.code === 'LIMIT_REACHED' || (isRetryable(error) && defects < MAX_DEFECTS))
 
-/** Returns the absolute URL. @throws ColloquyError (BAD_URL) */
-function absolute(url: string): string {
-  try {
-    const { protocol, href } = new URL(url, (globalThis as { location?: { href: string } }).location?.href)
-    if (/^https?:$/.test(protocol)) return href
-  } catch {
-    // Not a URL; or a path, outside of a browser.
-  }
-  throw new ColloquyError(
-    'BAD_URL',
-    `The option \`url\` is ${JSON.stringify(url)}, and not a URL with http: or https:.`,
-  )
-}
-
 /** Returns the endpoint of requests, and the sockets of subscriptions; null for Server-Sent Events. */
-function endpointsOf({ url, token, actor, tenant, timeoutMs = 15_000, ...options }: ConnectOptions) {
+function endpointsOf({ url, token, actor, tenant, timeoutMs = 15_000, fetch, webSocket }: ConnectOptions) {
   const WebSocket =
-    options.webSocket === undefined
-      ? (globalThis as { WebSocket?: WebSocketClass }).WebSocket
-      : (options.webSocket ?? undefined)
-  const currentToken = async () => (typeof token === 'function' ? token() : token!)
-  const names: Record<string, string> = {
-    ...(tenant !== undefined && { 'x-tenant': encodeURIComponent(tenant) }),
-    ...(actor !== undefined && { 'x-actor': encodeURIComponent(actor) }),
-  }
-  const endpoint: Endpoint = {
-    get url() {
-      return options.fetch ? url : absolute(url)
-    },
-    fetch: options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args)),
-    headers: async () => (token === undefined ? names : { authorization: `Bearer ${await currentToken()}` }),
-    timeoutMs,
-  }
-  const parameters = async () => (token === undefined ? names : { token: await currentToken() })
+    webSocket === undefined ? (globalThis as { WebSocket?: WebSocketClass }).WebSocket : (webSocket ?? undefined)
+  const names = token === undefined ? namesOf({ tenant, actor }) : {}
+  const endpoint = endpointOf({ url, token, names, timeoutMs, fetch })
+  const { credentials } = endpoint
   const sockets = WebSocket
-    ? createSockets({ url: () => absolute(url).replace(/^http/, 'ws'), WebSocket, parameters })
+    ? createSockets({ url: () => absolute(url).replace(/^http/, 'ws'), WebSocket, credentials })
     : null
   return { endpoint, sockets }
 }

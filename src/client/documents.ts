@@ -1,7 +1,7 @@
 // The GraphQL documents that the client sends. scripts/client-types.ts generates the types of their fragments
 // (generated.ts) from these documents and the schema. The server's faces execute the same documents (src/faces/verbs.ts).
 
-import { FRAGMENTS, SHARED_TURN_FRAGMENT, withFragments } from './fragments.ts'
+import { FRAGMENTS, operationOf, withFragments } from './fragments.ts'
 
 // Bundlers drop the documents that a program does not use, because these functions are marked as free of side effects.
 
@@ -16,9 +16,10 @@ const EVENTS = `subscription Follow(
     conversationId: $conversationId, conversationKey: $conversationKey, as: $as, afterSeq: $afterSeq, types: $types
   ) { ...ConversationEvent }
 }`
-/** Returns EVENTS with turns that have no fields that differ by viewer. */
+/** Returns EVENTS with turns without `replyTo`, the only field that differs by viewer. */
 /* @__NO_SIDE_EFFECTS__ */
-const shared = (): string => withFragments(EVENTS, { ...FRAGMENTS, Turn: SHARED_TURN_FRAGMENT })
+const shared = (): string =>
+  withFragments(EVENTS, { ...FRAGMENTS, Turn: FRAGMENTS.Turn!.replace('replyTo { id }', '') })
 
 export const FOLLOW = complete(EVENTS)
 /** FOLLOW without the fields that differ by viewer. The server renders each event once for all viewers. */
@@ -55,20 +56,9 @@ export const FOLLOW_INBOX = complete(`subscription Inbox($as: String, $reasons: 
   inbox(as: $as, reasons: $reasons) { ...InboxEvent }
 }`)
 
-/**
- * Returns the document of a field with the argument `input` whose result is a union of its payload and errors. The
- * document's only variable is `input`.
- */
+/** Returns the document of a field; see operationOf. */
 /* @__NO_SIDE_EFFECTS__ */
-function operation(kind: 'query' | 'mutation', field: string, selection: string, payload?: string): string {
-  const name = field[0]!.toUpperCase() + field.slice(1)
-  return complete(`${kind} ${name}($input: ${name}Input!) {
-  ${field}(input: $input) {
-    ... on ${payload ?? `${name}Payload`} { ${selection} }
-    ...UserError
-  }
-}`)
-}
+const operation = (...args: Parameters<typeof operationOf>): string => complete(operationOf(...args))
 /* @__NO_SIDE_EFFECTS__ */
 const mutation = (field: string, selection: string) => operation('mutation', field, selection)
 

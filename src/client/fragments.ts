@@ -1,10 +1,17 @@
-// The fragments of the client's GraphQL documents. scripts/client-types.ts generates the type of each fragment
-// (generated.ts). A face of the server writes the same selections as JSON (src/faces/verbs.ts).
+// The fragments of GraphQL documents, and the text of operations with an input. scripts/client-types.ts generates the
+// type of each fragment (generated.ts). A face of the server writes the same selections as JSON (src/faces/verbs.ts).
 
-/** Turn fields that are equal for all viewers. The server renders an event with only such fields once for all. */
-const SHARED_TURN = `
-  id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata
-  createdAt pinned isEdited abortReason tokenUsage { prompt completion } citations { documentId documentName chunk score }`
+/** The errors that a mutation, recall and buildContext return as members of their result's union. */
+export const USER_ERROR_FRAGMENT = `UserError {
+  __typename code message
+  ... on InvalidInput { issues { path message } }
+  ... on NotAllowed { right }
+  ... on LimitReached { limit }
+  ... on StreamClosed { status }
+  ... on ProviderFailed { retryable }
+  ... on QuotaExceeded { limit used resetsAt }
+  ... on BudgetTooSmall { required }
+}`
 
 /** The type condition and the selection of each fragment, by its name. */
 export const FRAGMENTS: Readonly<Record<string, string>> = {
@@ -17,7 +24,10 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ... on FilePart { url mediaType fileName caption }
   ... on DataPart { data }
 }`,
-  Turn: `Turn {${SHARED_TURN} replyTo { id }
+  Turn: `Turn {
+  id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata
+  createdAt pinned isEdited abortReason tokenUsage { prompt completion } citations { documentId documentName chunk score }
+  replyTo { id }
 }`,
   Participant: `Participant {
   id actor displayName kind respond presence administrator historyVisibility lastReadSeq metadata joinedAt leftAt
@@ -104,22 +114,8 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   Transfer: `Transfer {
   id direction state scope subject actor manifest lines sha256 counts report createdAt updatedAt completedAt
 }`,
-  /** The errors that a mutation, recall and buildContext return as members of their result's union. */
-  UserError: `UserError {
-  __typename code message
-  ... on InvalidInput { issues { path message } }
-  ... on NotAllowed { right }
-  ... on LimitReached { limit }
-  ... on StreamClosed { status }
-  ... on ProviderFailed { retryable }
-  ... on QuotaExceeded { limit used resetsAt }
-  ... on BudgetTooSmall { required }
-}`,
+  UserError: USER_ERROR_FRAGMENT,
 }
-
-/** The fragment of a turn without fields that differ by viewer. */
-export const SHARED_TURN_FRAGMENT = `Turn {${SHARED_TURN}
-}`
 
 /** Appends the fragments that the text spreads, and the fragments that these spread, each once. */
 export function withFragments(text: string, fragments: typeof FRAGMENTS): string {
@@ -131,4 +127,18 @@ export function withFragments(text: string, fragments: typeof FRAGMENTS): string
       return `${whole}\nfragment ${name} on ${extend(fragments[name!]!)}`
     }, part)
   return extend(text)
+}
+
+/**
+ * Returns the operation of a field with the argument `input` whose result is a union of its payload and errors. The
+ * operation's only variable is `input`. It needs the fragment UserError.
+ */
+export function operationOf(kind: 'query' | 'mutation', field: string, selection: string, payload?: string): string {
+  const name = field[0]!.toUpperCase() + field.slice(1)
+  return `${kind} ${name}($input: ${name}Input!) {
+  ${field}(input: $input) {
+    ... on ${payload ?? `${name}Payload`} { ${selection} }
+    ...UserError
+  }
+}`
 }

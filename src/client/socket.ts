@@ -2,7 +2,7 @@
 // (https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md). One socket carries up to 100 subscriptions.
 
 import { ColloquyError, errorOfResult, networkError, type GraphQLErrors } from './errors.ts'
-import type { Operation, Result } from './http.ts'
+import type { Credentials, Operation, Result } from './http.ts'
 import { sleep } from './retry.ts'
 
 /** The part of a WebSocket that the client uses. */
@@ -22,8 +22,8 @@ export type SocketEndpoint = {
   /** @throws ColloquyError (BAD_URL) */
   url(): string
   WebSocket: WebSocketClass
-  /** Returns the payload of `connection_init`, with a current token. */
-  parameters(): Promise<Record<string, string>>
+  /** Returns the payload of `connection_init`. */
+  credentials(): Promise<Credentials>
 }
 
 /** `readyState` of an open WebSocket. */
@@ -72,7 +72,7 @@ export function createSockets(endpoint: SocketEndpoint) {
     const free = [...slots].find(({ subscriptionCount }) => subscriptionCount < MAX_SUBSCRIPTIONS)
     const drop = () => void slots.delete(slot)
     const slot = free ?? {
-      socket: endpoint.parameters().then((payload) => connect(endpoint, payload, drop)),
+      socket: endpoint.credentials().then((payload) => connect(endpoint, payload, drop)),
       subscriptionCount: 0,
     }
     if (!free) slot.socket.catch(drop)
@@ -113,11 +113,7 @@ export function createSockets(endpoint: SocketEndpoint) {
 }
 
 /** Opens a socket. Resolves when the server has accepted it. */
-function connect(
-  { url, WebSocket }: SocketEndpoint,
-  payload: Record<string, string>,
-  onClosed: () => void,
-): Promise<Socket> {
+function connect({ url, WebSocket }: SocketEndpoint, payload: Credentials, onClosed: () => void): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const wire = new WebSocket(url(), 'graphql-transport-ws')
     const subscriptions = new Map<string, Subscription>()

@@ -1,17 +1,10 @@
-// Implements Transcript with requests to a server's GraphQL API. Uses only fetch, so that it runs in browsers and Node
-// without dependencies.
+// Implements Transcript with the requests of the client (src/client/http.ts). It sends each request once, and converts
+// failures to RequestFailed.
 
+import { endpointOf, exchange, namesOf } from '../client/http.ts'
 import * as documents from './documents.ts'
 import { RequestFailed } from './errors.ts'
-import type {
-  Citation,
-  ConversationPage,
-  StoredConversation,
-  StoredPart,
-  StoredTurn,
-  Transcript,
-  TurnPage,
-} from './transcript.ts'
+import type { StoredConversation, StoredPart, StoredTurn, Transcript } from './transcript.ts'
 
 export type ConnectOptions = {
   /** URL of the GraphQL endpoint, for example `http://127.0.0.1:4000/graphql`. */
@@ -28,9 +21,7 @@ export type ConnectOptions = {
   fetch?: typeof fetch
 }
 
-type Failure = { code: string; message: string }
 type Wire<T> = Omit<T, 'createdAt' | 'updatedAt'> & { createdAt: string; updatedAt: string }
-type Edges<T> = { edges: { node: T }[] }
 
 const conversationOf = (wire: Wire<StoredConversation>): StoredConversation => ({
   ...wire,
@@ -47,11 +38,7 @@ const PART_TYPES: Record<string, StoredPart['type']> = {
   ReasoningPart: 'reasoning',
 }
 
-type WireTurn = Omit<StoredTurn, 'createdAt' | 'parts'> & {
-  createdAt: string
-  parts: { __typename: string }[]
-  citations: Citation[]
-}
+type WireTurn = Omit<StoredTurn, 'createdAt' | 'parts'> & { createdAt: string; parts: { __typename: string }[] }
 
 const turnOf = (wire: WireTurn): StoredTurn => ({
   ...wire,
@@ -64,40 +51,21 @@ const MAX_TURNS = 50
 
 const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Returns a function that sends a document and returns the data of the answer, or throws RequestFailed. */
-function requester({ url, token, actor, tenant, timeoutSeconds = 60, fetch: send = fetch }: ConnectOptions) {
-  const headers: Record<string, string> = { 'content-type': 'application/json' }
-  if (token !== undefined) headers.authorization = `Bearer ${token}`
-  else if (actor !== undefined) headers['x-actor'] = encodeURIComponent(actor)
-  if (tenant !== undefined) headers['x-tenant'] = encodeURIComponent(tenant)
-  return async <Data>(query: string, variables: object): Promise<Data> => {
-    let response: Response
-    let text: string
-    try {
-      const signal = AbortSignal.timeout(timeoutSeconds * 1000)
-      response = await send(url, { method: 'POST', headers, body: JSON.stringify({ query, variables }), signal })
-      text = await response.text()
-    } catch (error) {
+/** Returns a function that sends a document and returns the data of the answer. It throws RequestFailed. */
+function requester({ url, token, actor, tenant, timeoutSeconds = 60, fetch }: ConnectOptions) {
+  // Unlike the client, names the tenant also with a token, so that a server refuses another tenant than the token's.
+  const names = namesOf({ tenant, actor: token === undefined ? actor : undefined })
+  const endpoint = endpointOf({ url, token, names, timeoutMs: timeoutSeconds * 1000, fetch })
+  return async (query: string, variables: Record<string, unknown>): Promise<Record<string, any>> => {
+    const { response, result } = await exchange(endpoint, { query, variables }).catch((error: unknown) => {
       throw new RequestFailed('UNREACHABLE', `${url} did not answer. The request may have been executed.`, error)
-    }
-    let body: { data?: Data | null; errors?: { message: string; extensions?: { code?: string } }[] }
-    try {
-      body = JSON.parse(text)
-    } catch {
-      throw new RequestFailed(`HTTP_${response.status}`, `${url} answered ${response.status} without JSON.`)
-    }
-    const [error] = body.errors ?? []
-    if (error) throw new RequestFailed(error.extensions?.code ?? `HTTP_${response.status}`, error.message)
-    if (!body.data)
-      throw new RequestFailed(`HTTP_${response.status}`, `${url} answered ${response.status} without data.`)
-    return body.data
+    })
+    const { status } = response
+    const [error] = result?.errors ?? []
+    if (error) throw new RequestFailed(error.extensions?.code ?? `HTTP_${status}`, error.message)
+    if (!result?.data) throw new RequestFailed(`HTTP_${status}`, `${url} answered ${status} without data.`)
+    return result.data
   }
-}
-
-/** Returns the payload of a mutation. @throws RequestFailed for a failure in the result */
-function payloadOf<Payload extends object>({ result }: { result: Payload | Failure }): Payload {
-  if ('code' in result && 'message' in result) throw new RequestFailed(result.code, result.message)
-  return result
 }
 
 /** Connects to the GraphQL API of a server. Sends nothing until the first call. */
@@ -106,10 +74,14 @@ export function connectTranscript(options: ConnectOptions): Transcript {
   // Without a token, the header x-actor names the actor, who may be unknown to the server.
   const own = options.token === undefined ? undefined : options.actor
   const acting = (as: string | undefined) => ((as ?? own) === undefined ? {} : { as: as ?? own })
-  const find = async (variables: { id: string } | { key: string }) => {
-    type Found = { conversation: Wire<StoredConversation> | null }
+  const mutate = async (document: string, given: object, as: string | undefined): Promise<any> => {
+    const [result] = Object.values(await request(document, { input: { ...given, ...acting(as) } }))
+    if (result.code !== undefined) throw new RequestFailed(result.code, result.message)
+    return result
+  }
+  const find = async (name: { id: string } | { key: string }) => {
     try {
-      const { conversation } = await request<Found>(documents.FIND_CONVERSATION, { ...variables, ...acting(undefined) })
+      const { conversation } = await request(documents.FIND_CONVERSATION, { ...name, ...acting(undefined) })
       return conversation && conversationOf(conversation)
     } catch (error) {
       // An actor who is unknown to the server sees no conversation.
@@ -120,52 +92,32 @@ export function connectTranscript(options: ConnectOptions): Transcript {
   return {
     actor: options.actor ?? null,
     async createConversation(input, as) {
-      type Created = { created: boolean; conversation: Wire<StoredConversation> }
-      const payload = payloadOf(
-        await request<{ result: Created | Failure }>(documents.CREATE_CONVERSATION, {
-          input: { ...input, ...acting(as) },
-        }),
-      )
-      return { created: payload.created, conversation: conversationOf(payload.conversation) }
+      const { created, conversation } = await mutate(documents.CREATE_CONVERSATION, input, as)
+      return { created, conversation: conversationOf(conversation) }
     },
     findConversation: async (idOrKey) =>
       (CONVERSATION_ID.test(idOrKey) ? await find({ id: idOrKey }) : null) ?? (await find({ key: idOrKey })),
     async updateConversation(conversationId, updates, as) {
-      const input = { conversationId, ...updates, ...acting(as) }
-      type Updated = { conversation: Wire<StoredConversation> }
-      const payload = payloadOf(await request<{ result: Updated | Failure }>(documents.UPDATE_CONVERSATION, { input }))
-      return conversationOf(payload.conversation)
+      const { conversation } = await mutate(documents.UPDATE_CONVERSATION, { conversationId, ...updates }, as)
+      return conversationOf(conversation)
     },
-    async listConversations(filter, after): Promise<ConversationPage> {
-      const { conversations } = await request<{
-        conversations: Edges<Wire<StoredConversation>> & { pageInfo: { hasNextPage: boolean; endCursor: string } }
-      }>(documents.LIST_CONVERSATIONS, { filter, after, ...acting(undefined) })
-      const { pageInfo, edges } = conversations
-      return {
-        conversations: edges.map(({ node }) => conversationOf(node)),
-        after: pageInfo.hasNextPage ? pageInfo.endCursor : null,
-      }
+    async listConversations(filter, after) {
+      const variables = { filter, after, ...acting(undefined) }
+      const { nodes, pageInfo } = (await request(documents.LIST_CONVERSATIONS, variables)).conversations
+      return { conversations: nodes.map(conversationOf), after: pageInfo.hasNextPage ? pageInfo.endCursor : null }
     },
     async appendTurns(conversationId, turns, as) {
-      const input = { conversationId, turns, ...acting(as) }
-      payloadOf(await request<{ result: { lastSeq: number } | Failure }>(documents.APPEND_TURNS, { input }))
+      await mutate(documents.APPEND_TURNS, { conversationId, turns }, as)
     },
-    async readTurns(id, { before, atMost, as }): Promise<TurnPage> {
-      const { conversation } = await request<{
-        conversation: {
-          turns: Edges<WireTurn> & { pageInfo: { hasPreviousPage: boolean; startCursor: string } }
-        } | null
-      }>(documents.READ_TURNS, { id, last: Math.min(atMost, MAX_TURNS), before, ...acting(as) })
+    async readTurns(id, { before, atMost, as }) {
+      const variables = { id, last: Math.min(atMost, MAX_TURNS), before, ...acting(as) }
+      const { conversation } = await request(documents.READ_TURNS, variables)
       if (conversation === null) return { turns: [], before: null }
-      const { pageInfo, edges } = conversation.turns
-      return {
-        turns: edges.map(({ node }) => turnOf(node)),
-        before: pageInfo.hasPreviousPage ? pageInfo.startCursor : null,
-      }
+      const { nodes, pageInfo } = conversation.turns
+      return { turns: nodes.map(turnOf), before: pageInfo.hasPreviousPage ? pageInfo.startCursor : null }
     },
     async deleteConversation(conversationId, as) {
-      const input = { conversationId, ...acting(as) }
-      payloadOf(await request<{ result: object | Failure }>(documents.DELETE_CONVERSATION, { input }))
+      await mutate(documents.DELETE_CONVERSATION, { conversationId }, as)
     },
   }
 }

@@ -20,7 +20,7 @@ async function answering(answer: (response: ServerResponse) => unknown): Promise
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`
-  return { url, fetch, headers: async () => ({}), timeoutMs: 200 }
+  return { url, fetch, credentials: async () => ({}), timeoutMs: 200 }
 }
 const OPERATION = { query: '{ __typename }', variables: {} }
 

@@ -93,7 +93,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
     ],
     types: ['config'],
   },
-  transcript: { all: ['transcript'] },
+  transcript: { all: ['transcript', 'client'] },
   'open-transcript': { all: ['domain'], types: ['transcript'] },
   'conversation-core': { all: ['conversation-core', 'transcript'], types: ['providers'] },
   'conversation-store': { all: ['conversation-store', 'transcript'] },
