@@ -1,13 +1,13 @@
 // Answers the turns that wake up the client's actor. Claims each turn, so that only one process answers it; renews the
 // claim while the handler runs; and ends the claim by the answer, by a release, or by dismissing the turn.
 
-import type { Connection, RequestOptions } from './connection.ts'
+import { randomId, type RequestOptions } from './calls.ts'
+import type { Connection } from './connection.ts'
 import type { ConversationHandle, NewTurn } from './conversation.ts'
 import { CLAIM_TURN, RELEASE_CLAIM, RENEW_CLAIM, UPDATE_PARTICIPANT } from './documents.ts'
 import { ColloquyError } from './errors.ts'
 import type { ClaimScope, InboxEvent, ListedConversation, Respond, Turn } from './generated.ts'
 import { followInbox, listConversations } from './inbox.ts'
-import { randomId } from './random-id.ts'
 import { linkedSignal, backOff } from './retry.ts'
 import type { Source } from './stream-parts.ts'
 import type { WriteOptions } from './write.ts'

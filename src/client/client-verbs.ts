@@ -1,8 +1,18 @@
 // The functions of a client that call one verb of the server and return its answer.
 
-import { BY_MODEL, split, type AsOfOption, type With } from './call-options.ts'
-import type { Connection, RequestOptions, SendOptions } from './connection.ts'
-import type { Recall } from './conversation-verbs.ts'
+import {
+  BY_MODEL,
+  randomId,
+  split,
+  type AsOfOption,
+  type Page,
+  type PageOptions,
+  type RequestOptions,
+  type SendOptions,
+  type With,
+} from './calls.ts'
+import type { Connection } from './connection.ts'
+import { followRun, type Context, type Recall, type RunWithReplies } from './conversation-verbs.ts'
 import * as documents from './documents.ts'
 import type {
   Approval,
@@ -20,10 +30,6 @@ import type {
   Turn,
   UserProfile,
 } from './generated.ts'
-import type { Context } from './conversation-verbs.ts'
-import type { Page, PageOptions } from './page.ts'
-import { randomId } from './random-id.ts'
-import { followRun, type RunWithReplies } from './runs.ts'
 
 /** An approval, with the call that it is about. */
 export type RequestedApproval = Approval & {

@@ -1,6 +1,7 @@
 // One client's connection: identifies the viewer, sends queries and mutations with retries, and subscribes over
 // WebSocket or Server-Sent Events. Retries only failures after which the same call may succeed, and reports them.
 
+import type { RequestOptions, ResumeOptions, SendOptions } from './calls.ts'
 import { READ_VIEWER } from './documents.ts'
 import { ColloquyError, errorOfResult, payloadOf } from './errors.ts'
 import { absolute, endpointOf, namesOf, request, subscribeByEvents, type Result } from './http.ts'
@@ -40,32 +41,8 @@ export type ConnectOptions = ReportOptions & {
   fetch?: typeof fetch
 }
 
-export type RequestOptions = {
-  /** Aborts the call: a request rejects with the signal's reason; a subscription or `answer` ends without an error. */
-  signal?: AbortSignal | null
-}
-
-/** Options of writing a turn that may answer a claimed turn. */
-export type AnsweringOptions = RequestOptions & {
-  /** Token of the claim on the turn `replyToId`. The claim ends with the answer. Defaults to no claim. */
-  claimToken?: string
-}
-
-export type SendOptions = RequestOptions & {
-  /** Whether to send the call only once. Set it if the call is not safe to repeat. Defaults to false. */
-  once?: boolean
-  /** Time within which the server must answer the call, ms. Defaults to the client's `timeoutMs`. */
-  timeoutMs?: number
-}
-
 /** A function that is awaited before each attempt of a call. */
 type Before = { before?(): Promise<unknown> }
-
-/** Options of a subscription that is resumed after each loss of the connection. */
-export type ResumeOptions = RequestOptions & {
-  /** Called with `live` when the subscription is connected, and with `waiting` and the error after each loss. */
-  onConnection?(state: 'live' | 'waiting', error?: ColloquyError): void
-}
 
 export type Connection = {
   /** The variable or input field `as` of operations: the option `actor` if the client has a token, else undefined. */

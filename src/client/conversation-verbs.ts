@@ -1,9 +1,22 @@
 // The functions of one conversation that call one verb of the server and return its answer.
 
-import { BY_MODEL, split, type AsOfOption, type With } from './call-options.ts'
-import type { Connection, RequestOptions, SendOptions } from './connection.ts'
-import { fieldsOf, notFound, type ConversationName } from './conversation-name.ts'
+import {
+  BY_MODEL,
+  fieldsOf,
+  notFound,
+  randomId,
+  split,
+  type AsOfOption,
+  type ConversationName,
+  type Page,
+  type PageOptions,
+  type RequestOptions,
+  type SendOptions,
+  type With,
+} from './calls.ts'
+import type { Connection } from './connection.ts'
 import * as documents from './documents.ts'
+import { ColloquyError } from './errors.ts'
 import type {
   AddParticipantInput,
   BuildContextInput,
@@ -22,6 +35,7 @@ import type {
   Participant,
   RecallHit,
   RecallInput,
+  Run,
   RunTurnInput,
   SummarizeInput,
   Summary,
@@ -30,15 +44,15 @@ import type {
   UpdateConversationInput,
   UpdateParticipantInput,
 } from './generated.ts'
-import type { Page, PageOptions } from './page.ts'
-import { randomId } from './random-id.ts'
-import { settled, type RunWithReplies } from './runs.ts'
 
 /** The message list of a context, with its manifest: the sections, and the items that were omitted. */
 export type Context<Messages = ContextMessage[]> = ContextFields & { messages: Messages; items: ContextItem[] }
 
 /** A page of hits, best first. */
 export type Recall = { hits: RecallHit[]; pageInfo: PageInfo; plan: { vectorSearch: string; candidates: number } }
+
+/** A run, and the turns that it has appended as replies. */
+export type RunWithReplies = Run & { replies: Turn[] }
 
 /** The functions of a conversation that call one verb. */
 export type ConversationVerbs = {
@@ -98,6 +112,17 @@ export type ConversationVerbs = {
    * resolves at once. @throws ColloquyError
    */
   run(input: With<RunTurnInput>): Promise<RunWithReplies>
+}
+
+/** Yields the run now and after each change, until it has ended. */
+export const followRun = (connection: Connection, runId: string, options?: RequestOptions) =>
+  connection.subscribe(documents.FOLLOW_RUN, () => ({ runId }), options) as AsyncGenerator<RunWithReplies, void>
+
+/** Returns the run when it no longer runs. */
+async function settled(connection: Connection, runId: string, options: RequestOptions): Promise<RunWithReplies> {
+  for await (const run of followRun(connection, runId, options)) if (run.state !== 'RUNNING') return run
+  options.signal?.throwIfAborted()
+  throw new ColloquyError('NOT_FOUND', `There is no run ${JSON.stringify(runId)}, or it is outside the view.`)
 }
 
 export function createConversationVerbs(connection: Connection, name: ConversationName): ConversationVerbs {

@@ -1,7 +1,7 @@
 // The functions of one conversation: append, edit, write a stream, follow, live values, and calls of verbs.
 
-import type { AnsweringOptions, Connection, RequestOptions } from './connection.ts'
-import { fieldsOf, type ConversationName } from './conversation-name.ts'
+import { fieldsOf, randomId, type AnsweringOptions, type ConversationName, type RequestOptions } from './calls.ts'
+import type { Connection } from './connection.ts'
 import { APPEND_TURN, MARK_READ, SET_PRESENCE, SUPERSEDE_TURN } from './documents.ts'
 import { follow, readHead, type FollowedEvent, type FollowOptions } from './follow.ts'
 import type {
@@ -13,7 +13,6 @@ import type {
   TurnVersionInput,
 } from './generated.ts'
 import type { Live } from './live.ts'
-import { randomId } from './random-id.ts'
 import type { Source } from './stream-parts.ts'
 import { createTranscript, type Transcript, type TranscriptOptions } from './transcript.ts'
 import { createConversationVerbs, type ConversationVerbs } from './conversation-verbs.ts'

@@ -1,8 +1,8 @@
 // Follows a conversation: delivers each journal entry once and in order, also after lost connections, and joins the
 // deltas of open turns.
 
-import type { Connection, ResumeOptions } from './connection.ts'
-import { fieldsOf, notFound, type ConversationName } from './conversation-name.ts'
+import { fieldsOf, notFound, type ConversationName, type ResumeOptions } from './calls.ts'
+import type { Connection } from './connection.ts'
 import { FOLLOW, FOLLOW_SHARED, READ_HEAD } from './documents.ts'
 import type { ConversationEvent, ConversationEventType, TurnDelta } from './generated.ts'
 

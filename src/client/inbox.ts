@@ -1,6 +1,7 @@
 // The inbox: the changes in all conversations of the client's actor, and the live list of these conversations.
 
-import type { Connection, RequestOptions, ResumeOptions } from './connection.ts'
+import type { RequestOptions, ResumeOptions } from './calls.ts'
+import type { Connection } from './connection.ts'
 import { FOLLOW_INBOX, LIST_CONVERSATIONS } from './documents.ts'
 import type { ColloquyError } from './errors.ts'
 import type { InboxEvent, ListedConversation } from './generated.ts'

@@ -2,13 +2,8 @@
 // `colloquy/client` of the server's package. Imports neither server code nor other packages.
 
 import { answer, type AnswerHandler, type AnswerOptions } from './answer.ts'
-import {
-  createConnection,
-  type ConnectOptions,
-  type RequestOptions,
-  type ResumeOptions,
-  type SendOptions,
-} from './connection.ts'
+import type { RequestOptions, ResumeOptions, SendOptions } from './calls.ts'
+import { createConnection, type ConnectOptions } from './connection.ts'
 import { createConversationHandle, type ConversationHandle } from './conversation.ts'
 import { CREATE_CONVERSATION } from './documents.ts'
 import type { Conversation, CreateConversationInput, InboxEvent } from './generated.ts'
@@ -17,9 +12,18 @@ import type { Live } from './live.ts'
 import { createClientVerbs, type ClientVerbs } from './client-verbs.ts'
 
 export type { AnswerHandler, AnswerOptions, Question } from './answer.ts'
-export type { AnsweringOptions, ConnectOptions, RequestOptions, ResumeOptions, SendOptions } from './connection.ts'
+export {
+  itemsOf,
+  type AnsweringOptions,
+  type ConversationName,
+  type Page,
+  type PageOptions,
+  type RequestOptions,
+  type ResumeOptions,
+  type SendOptions,
+} from './calls.ts'
+export type { ConnectOptions } from './connection.ts'
 export type { ConversationHandle, NewTurn, NewVersion } from './conversation.ts'
-export type { ConversationName } from './conversation-name.ts'
 export { ColloquyError, type Issue } from './errors.ts'
 export type { FollowedEvent, FollowOptions, JoinedDelta } from './follow.ts'
 export type * from './generated.ts'
@@ -27,7 +31,6 @@ export { possibleTypes, scalars } from './generated.ts'
 export type { InboxState } from './inbox.ts'
 export type { Live } from './live.ts'
 export type { PendingTurn } from './outbox.ts'
-export { itemsOf, type Page, type PageOptions } from './page.ts'
 export type { ConnectionState, ReportOptions } from './reports.ts'
 export { resuming, type WebSocketClass, type WebSocketLike } from './socket.ts'
 export type { Source } from './stream-parts.ts'
@@ -35,8 +38,7 @@ export type { Transcript, TranscriptOptions } from './transcript.ts'
 export type { TranscriptState } from './transcript-state.ts'
 export { transfersOf, type Transfers } from './transfers.ts'
 export type { ClientVerbs, RequestedApproval } from './client-verbs.ts'
-export type { Context, ConversationVerbs, Recall } from './conversation-verbs.ts'
-export type { RunWithReplies } from './runs.ts'
+export type { Context, ConversationVerbs, Recall, RunWithReplies } from './conversation-verbs.ts'
 export type { Watched } from './watch.ts'
 export type { WriteOptions } from './write.ts'
 

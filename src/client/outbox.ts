@@ -2,9 +2,8 @@
 // turns. A turn that could not be sent is kept, with its idempotency key, so that sending it again cannot append it twice.
 // The turns of a conversation are sent one after another, so that they are appended in the order in which they are shown.
 
-import type { ConversationName } from './conversation-name.ts'
+import { randomId, type ConversationName } from './calls.ts'
 import type { Turn, TurnInput } from './generated.ts'
-import { randomId } from './random-id.ts'
 import { settled } from './retry.ts'
 
 /** A turn that the server has not acknowledged. */

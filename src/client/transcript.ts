@@ -1,7 +1,7 @@
 // Keeps a transcript current: reads the newest turns, follows the conversation, and reads again after a gap.
 
+import { notFound, type ConversationName } from './calls.ts'
 import type { Connection } from './connection.ts'
-import { notFound, type ConversationName } from './conversation-name.ts'
 import { READ_OLDER, READ_TRANSCRIPT } from './documents.ts'
 import { follow } from './follow.ts'
 import { createLive, type Live } from './live.ts'

@@ -1,6 +1,6 @@
 // The functions that export and import conversations. They are not part of the client, because few programs need them.
 
-import type { RequestOptions, SendOptions } from './connection.ts'
+import type { RequestOptions, SendOptions } from './calls.ts'
 import * as documents from './documents.ts'
 import { payloadOf } from './errors.ts'
 import type { StartExportInput, Transfer } from './generated.ts'

@@ -1,7 +1,7 @@
 // Keeps a value of a conversation current: reads it, and reads it again after events that may have changed it.
 
+import type { ConversationName } from './calls.ts'
 import type { Connection } from './connection.ts'
-import type { ConversationName } from './conversation-name.ts'
 import type { ColloquyError } from './errors.ts'
 import { follow, readHead } from './follow.ts'
 import type { ConversationEventType } from './generated.ts'

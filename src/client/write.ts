@@ -1,12 +1,11 @@
 // Writes a model's stream to a streaming turn. Sends the text as deltas in order, repeats each until it is
 // acknowledged, sends heartbeats while the model is silent, and commits the turn, or aborts it and keeps its text.
 
-import type { AnsweringOptions, Connection } from './connection.ts'
-import { fieldsOf, type ConversationName } from './conversation-name.ts'
+import { fieldsOf, randomId, type AnsweringOptions, type ConversationName } from './calls.ts'
+import type { Connection } from './connection.ts'
 import { ABORT_TURN, APPEND_DELTA, COMMIT_TURN, OPEN_TURN } from './documents.ts'
 import { ColloquyError } from './errors.ts'
 import type { ContentPartInput, StreamingTurnInput, TokenUsageInput, Turn } from './generated.ts'
-import { randomId } from './random-id.ts'
 import { linkedSignal, sleep } from './retry.ts'
 import { checkSource, createPartReader, isObject, partsOf, type Piece, type Source } from './stream-parts.ts'
 
