@@ -50,7 +50,9 @@ function findingOfMigrations(migrations: DatabaseState['migrations']): Finding {
   const { missing } = migrations
   if (missing.length === 0) return ok('migrations', 'all are applied')
   const next = 'back up the database, and start the server, which applies them'
-  return warning('migrations', `${missing.length} are missing, the first is ${missing[0]}`, next)
+  const which =
+    missing.length === 1 ? `${missing[0]} is missing` : `${missing.length} are missing, the first is ${missing[0]}`
+  return warning('migrations', which, next)
 }
 
 /** Returns the findings about the state of the database. */
