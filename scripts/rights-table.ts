@@ -1,8 +1,8 @@
-// Formats the tables of rights as Markdown, and inserts them into the text of docs/security.md.
+// Formats the tables of rights as Markdown, and inserts them into the text of docs/rights.md.
 
 import { CONDITIONS, VERBS, type Condition, type Permit, type VerbRule } from '../src/domain/rights.ts'
 
-/** The comments around the printed tables in docs/security.md. */
+/** The comments around the printed tables in docs/rights.md. */
 export const MARKS = {
   begin: '<!-- rights: printed by `npm run docs:rights` -->',
   end: '<!-- end of rights -->',

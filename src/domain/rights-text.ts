@@ -1,8 +1,8 @@
-// Describes the rights table in words: sentences for the API's descriptions, and the errors of refused calls. Pure.
+// Describes the rights table in words: a clause for the API's descriptions, and the errors of refused calls. Pure.
 
 import { NotAllowed } from '../errors.ts'
 import type { Right } from './principal.ts'
-import { CONDITIONS, type Permit, type Verb, type VerbRule } from './rights.ts'
+import type { Permit, Verb, VerbRule } from './rights.ts'
 
 const HOLDERS = {
   OWNER: 'the owner of the conversation',
@@ -14,14 +14,17 @@ const HOLDERS = {
 const demandOf = ({ relation, right }: Permit): string =>
   relation ? `must come from ${HOLDERS[relation]}, or needs the right \`${right}\`` : `needs the right \`${right}\``
 
-/** Returns sentences that state the right and the permits that the verb needs. */
-export function describeRule({ right, permit, conditions = [] }: VerbRule): string {
-  const sentences = [
-    `Needs the right \`${right}\`.`,
-    ...(permit ? [`A call ${demandOf(permit)}.`] : []),
-    ...conditions.map((condition) => `A call ${CONDITIONS[condition].when} ${demandOf(CONDITIONS[condition])}.`),
-  ]
-  return sentences.join(' ')
+/** Returns the right that the permit requires, and the relation in place of it: "`manage` unless …". */
+const unless = ({ relation, right }: Permit): string =>
+  relation ? `\`${right}\` unless the actor is ${HOLDERS[relation]}` : `\`${right}\``
+
+/**
+ * Returns a sentence that states the right of the verb and its permit, and whether parts of its input need more, which
+ * the table in docs/rights.md lists.
+ */
+export function describeRule({ right, permit, conditions }: VerbRule): string {
+  const required = permit ? `\`${right}\`, and ${unless(permit)}` : `\`${right}\``
+  return `Needs the right ${required}${conditions ? '; some input needs more' : ''}.`
 }
 
 /** Returns the error for a credential without a right that every call of the verb needs. */

@@ -1,5 +1,5 @@
 // The table of rights: the right that each verb of the domain needs, and the permits that parts of its input need in
-// addition. Pure. authorize.ts applies the table; `npm run docs:rights` writes it into docs/security.md.
+// addition. Pure. authorize.ts applies the table; `npm run docs:rights` writes it into docs/rights.md.
 
 import type { Right } from './principal.ts'
 

@@ -96,7 +96,7 @@ builder.queryField('auditLog', (t) =>
     type: Connection,
     description:
       "Lists the audit log of the viewer's tenant, newest line first: operations that leave no journal entry. Defaults to "
-      + `the first ${DEFAULT_PAGE_SIZE} lines. Needs the right \`operate\`, else fails with NOT_ALLOWED.`,
+      + `the first ${DEFAULT_PAGE_SIZE} lines.`,
     args: {
       ...pagingArgs(t, 'lines'),
       filter: t.arg({ type: AuditLogFilter, description: 'Selects lines. Null for all.' }),
@@ -160,8 +160,7 @@ builder.queryField('verifyAuditLog', (t) =>
     type: AuditVerificationType,
     description:
       "Verifies the hash chain of the audit log of the viewer's tenant, and names the first line that was removed, "
-      + `changed or moved. Verifies at most ${VERIFY_LINES.toLocaleString('en-US')} lines. Needs the right \`operate\`, `
-      + 'else fails with NOT_ALLOWED.',
+      + `changed or moved. Verifies at most ${VERIFY_LINES.toLocaleString('en-US')} lines.`,
     args: {
       after: t.arg.string({ description: '`endCursor` of the previous call. Null to start at the oldest line.' }),
     },

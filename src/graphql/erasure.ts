@@ -184,7 +184,7 @@ builder.queryField('erasure', (t) =>
   t.field({
     type: ErasureType,
     nullable: true,
-    description: 'Returns an erasure of the tenant. Needs the right `erase`. Null if there is none with that id.',
+    description: 'Returns an erasure of the tenant. Null if there is none with that id.',
     args: { id: t.arg.id({ required: true, description: 'Id of the erasure.' }) },
     resolve: (_, { id }, { reading, viewer, work }) => work.read(() => getErasure(reading, viewer, id)),
   }),
@@ -193,8 +193,7 @@ builder.queryField('erasure', (t) =>
 builder.queryField('verifyErasureReceipt', (t) =>
   t.boolean({
     description:
-      'Whether this server signed the document of a receipt with its present `INTEGRITY_KEY`. False without a key. Needs '
-      + 'the right `operate`.',
+      'Whether this server signed the document of a receipt with its present `INTEGRITY_KEY`. False without a key.',
     args: {
       document: t.arg.string({ required: true, description: '`document` of the receipt, unchanged.' }),
       signature: t.arg.string({ required: true, description: '`signature` of the receipt.' }),
@@ -229,7 +228,7 @@ builder.mutationField('setLegalHold', (t) =>
     type: SetLegalHoldPayload,
     description:
       'Begins or ends the legal hold of a conversation or a user. While it lasts, their data is neither deleted nor erased, '
-      + 'by a call or by retention. Needs the right `operate`, and applies to conversations that the viewer does not see.',
+      + 'by a call or by retention. Applies also to conversations that the viewer does not see.',
     errors: orErrors('SetLegalHold', [InvalidInput, NotFound, NotAllowed]),
     args: { input: t.arg({ type: SetLegalHoldInput, required: true, description: 'The hold to set.' }) },
     async resolve(_, { input }, context) {

@@ -67,7 +67,7 @@ builder.mutationField('pruneConversations', (t) =>
     description:
       'Expires all conversations of the tenant without a journal entry in the given number of days, whether or not the '
       + 'viewer sees them. A background task deletes them within seconds to minutes. A conversation is kept if it or '
-      + 'one of its participants is under legal hold. Needs the rights `operate` and `erase`.',
+      + 'one of its participants is under legal hold.',
     errors: orErrors('PruneConversations', [InvalidInput, NotAllowed]),
     args: {
       input: t.arg({ type: PruneConversationsInput, required: true, description: 'Minimum time without activity.' }),

@@ -4,7 +4,7 @@ import type { Right } from '../domain/principal.ts'
 import { builder } from './builder.ts'
 
 export const RightEnum = builder.enumType('Right', {
-  description: 'Right of a credential. docs/security.md lists the right that each operation needs.',
+  description: 'Right of a credential. docs/rights.md lists the right that each operation needs.',
   values: {
     READ: { value: 'read', description: 'Read what the viewer sees, and subscribe to it.' },
     WRITE: { value: 'write', description: 'Create conversations, write turns and facts, and join and leave.' },

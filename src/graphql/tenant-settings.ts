@@ -178,9 +178,7 @@ const UpdateTenantSettingsInput = builder.inputType('UpdateTenantSettingsInput',
 builder.mutationField('updateTenantSettings', (t) =>
   t.field({
     type: UpdateTenantSettingsPayload,
-    description:
-      "Updates settings of the viewer's tenant. Defaults apply to conversations that are created later. Needs the right "
-      + '`operate`.',
+    description: "Updates settings of the viewer's tenant. Defaults apply to conversations that are created later.",
     errors: orErrors('UpdateTenantSettings', [InvalidInput, NotAllowed]),
     args: { input: t.arg({ type: UpdateTenantSettingsInput, required: true, description: 'The settings to change.' }) },
     resolve: (_, { input: { as: _as, ...input } }, { deps, viewer }) => updateTenantSettings(deps, viewer, input),

@@ -207,9 +207,9 @@ builder.mutationField('startImport', (t) =>
   t.field({
     type: StartImportPayload,
     description:
-      'Starts the import of a file that an export wrote, or returns the unfinished import of that file. Needs the right '
-      + '`operate`. Is written to the audit log. Fails with InvalidInput for a file of another format, of a newer '
-      + 'version, or with scope USER.',
+      'Starts the import of a file that an export wrote, or returns the unfinished import of that file. Is '
+      + 'written to the audit log. Fails with InvalidInput for a file of another format, of a newer version, or with '
+      + 'scope USER.',
     errors: orErrors('StartImport', [InvalidInput, NotAllowed]),
     args: { input: t.arg({ type: StartImportInput, required: true, description: 'The file to import.' }) },
     resolve: (_, { input: { manifest, fileKey } }, { deps, viewer }) =>
@@ -242,9 +242,9 @@ builder.mutationField('continueImport', (t) =>
     description:
       'Writes the next lines of an import, all or none. Lines that were written before are ignored, so a call can be '
       + 'repeated; `Transfer.lines` in the result says where to continue. A conversation is visible once its last line '
-      + 'was written. Ids are kept. What was erased in this server stays erased. Needs the right `operate`. Fails with '
-      + 'InvalidInput for a damaged line, whose number the message contains, and with Conflict if the server has other '
-      + 'content under an id of the file.',
+      + 'was written. Ids are kept. What was erased in this server stays erased. Fails with InvalidInput for a '
+      + 'damaged line, whose number the message contains, and with Conflict if the server has other content under an id '
+      + 'of the file.',
     errors: orErrors('ContinueImport', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: ContinueImportInput, required: true, description: 'The lines.' }) },
     resolve: (_, { input: { transferId, offset, lines } }, { deps, viewer }) =>

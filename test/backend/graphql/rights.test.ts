@@ -34,15 +34,25 @@ describe('the description of each root field', () => {
     expect(without.toSorted()).toEqual(['node', 'nodes', 'viewer'])
     for (const { name, description } of fields) {
       const verb = verbOf(name)
-      if (verb) expect(description).toContain(`Needs the right \`${VERBS[verb].right}\`.`)
+      if (verb) expect(description).toMatch(RegExp(` Needs the right \`${VERBS[verb].right}\`[^.]*\\.$`))
+      expect(description!.match(/Needs the right/g)?.length ?? 0, name).toBe(verb ? 1 : 0)
     }
   })
 
-  it('states the rights that parts of the input need', () => {
-    expect(fields.find(({ name }) => name === 'appendTurn')!.description).toContain(
-      'A call with `role: SYSTEM` must come from the owner or an administrator of the conversation, or needs the right '
-        + '`manage`.',
-    )
+  it.each([
+    ['markRead', 'Needs the right `write`.'],
+    ['appendTurn', 'Needs the right `write`; some input needs more.'],
+    ['pruneConversations', 'Needs the right `operate`, and `erase`.'],
+    [
+      'pinTurn',
+      'Needs the right `write`, and `manage` unless the actor is the owner or an administrator of the conversation.',
+    ],
+    [
+      'updateConversation',
+      'Needs the right `write`, and `manage` unless the actor is a participant of the conversation; some input needs more.',
+    ],
+  ])('of %s ends with one short sentence', (field, sentence) => {
+    expect(fields.find(({ name }) => name === field)!.description!.endsWith(` ${sentence}`)).toBe(true)
   })
 })
 

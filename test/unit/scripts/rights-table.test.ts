@@ -1,12 +1,12 @@
-// docs/security.md must contain the table of rights that the code defines.
+// docs/rights.md must contain the table of rights that the code defines.
 
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { MARKS, withRights } from '../../../scripts/rights-table.ts'
 
-const page = readFileSync(new URL('../../../docs/security.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/rights.md', import.meta.url), 'utf8')
 
-it('the table of rights is in docs/security.md as `npm run docs:rights` prints it', () => {
+it('the table of rights is in docs/rights.md as `npm run docs:rights` prints it', () => {
   expect(page).toBe(withRights(page))
 })
 
