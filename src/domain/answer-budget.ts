@@ -7,6 +7,6 @@ import { createByteBudget, type ByteBudget } from './byte-budget.ts'
 export const ANSWER_BYTES = 64 * 1024 * 1024
 
 /** Maximum number of operations that wait for the budget. Each may have read some MB already. */
-export const MAX_WAITING_FOR_BYTES = { perViewer: 8, total: 32 }
+const MAX_WAITING_FOR_BYTES = { perViewer: 8, total: 32 }
 
 export const createAnswerBudget = (): ByteBudget => createByteBudget(ANSWER_BYTES, MAX_WAITING_FOR_BYTES)

@@ -17,7 +17,7 @@ import { closeReason, createProtocol, type Handlers } from './protocol.ts'
 /** Interval of pings, and time within which the client must respond to a ping, ms. */
 const PING_INTERVAL_MS = 12_000
 /** Maximum number of messages per second that one socket may send on average. */
-export const MESSAGES_PER_SECOND = 500
+const MESSAGES_PER_SECOND = 500
 /** Number of messages that one socket may send at once after a pause. */
 export const MESSAGE_BURST = 10 * MESSAGES_PER_SECOND
 /** Close code of a socket over a limit, like status 429 of HTTP. */

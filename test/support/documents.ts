@@ -22,9 +22,9 @@ export function readDocument(path: string): Document {
   return { path, text, prose: text.replace(/^ *```[\s\S]*?^ *```$/gm, '') }
 }
 
-/** README.md and the other documents at the root, then the pages of docs/ and docs/guides/ by name. */
+/** README.md and the other documents at the root, those of scripts/, then the pages of docs/ and its folders by name. */
 export const documents: Document[] = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'scripts/README.md', 'scripts/bench/README.md'],
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .sort()

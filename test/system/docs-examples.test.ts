@@ -107,6 +107,60 @@ describe('the commands of README.md', () => {
   })
 })
 
+describe('the operations of docs/twelve-fields.md', () => {
+  const operations = blocks(readDocument('docs/twelve-fields.md'), 'graphql').map(({ text }) => text)
+  const fieldOf = (operation: string) => /\{\s*(\w+)/.exec(operation)![1]!
+
+  /** Returns the first `count` events of a subscription. */
+  async function firstEvents(query: string, count: number): Promise<any[]> {
+    const abort = new AbortController()
+    const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ query }),
+      signal: abort.signal,
+    })
+    let received = ''
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      received += chunk
+      const events = [...received.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!).data)
+      if (events.length < count) continue
+      abort.abort()
+      return events
+    }
+    throw new Error(`the subscription ended after ${received}`)
+  }
+
+  it('run in their order, each with the root field that its paragraph names', async () => {
+    const named = [...readDocument('docs/twelve-fields.md').text.matchAll(/^\*\*\d+\. `(\w+)`\*\*/gm)].map(
+      ([, name]) => name,
+    )
+    expect(operations.map(fieldOf)).toEqual(named)
+    expect(named).toHaveLength(12)
+    const results: Record<string, any> = {}
+    for (const operation of operations) {
+      const field = fieldOf(operation)
+      if (operation.startsWith('subscription')) {
+        results[field] = (await firstEvents(operation, 2)).map((data) => data[field])
+        continue
+      }
+      const answer = await ask(operation, { turnId: results['openTurn']?.turn.id })
+      expect(answer).not.toHaveProperty('errors')
+      expect(answer.data[field]).not.toHaveProperty('code')
+      results[field] = answer.data[field]
+    }
+    const question = { actor: 'ada', text: 'When does the museum open?' }
+    const reply = { actor: 'guide', text: 'The museum opens at nine.' }
+    expect(results['commitTurn'].turn).toEqual({ status: 'COMMITTED', text: reply.text })
+    expect(results['conversation'].turns.nodes).toEqual([question, reply])
+    expect(results['conversations'].nodes).toContainEqual(expect.objectContaining({ key: 'tour' }))
+    expect(results['conversationEvents'].map(({ turn }: { turn: object }) => turn)).toEqual([question, reply])
+    expect(results['recall'].hits.map(({ memory }: { memory: { text: string } }) => memory.text)).toContain(reply.text)
+    expect(JSON.stringify(results['buildContext'].rendered)).toContain('likes museums')
+  })
+})
+
 describe('the commands of docs/rest.md', () => {
   const codeBlocks = blocks(readDocument('docs/rest.md'), 'sh', 'json')
   const steps = codeBlocks.flatMap(({ language, text }, index) =>

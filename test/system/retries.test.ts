@@ -1,5 +1,5 @@
 // Every mutation is sent twice in sequence, and four times at the same time, through two processes: all calls together
-// have the effect of one. A table in docs/concepts.md, which lists every mutation of the schema, documents this.
+// have the effect of one. A table in docs/reference.md, which lists every mutation of the schema, documents this.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -45,8 +45,8 @@ import { SYSTEM } from '../../src/store/scope.ts'
 
 const mutations = Object.keys(schema.getMutationType()!.getFields()).sort()
 
-it('the table in docs/concepts.md lists every mutation', () => {
-  const text = readFileSync(new URL('../../docs/concepts.md', import.meta.url), 'utf8')
+it('the table in docs/reference.md lists every mutation', () => {
+  const text = readFileSync(new URL('../../docs/reference.md', import.meta.url), 'utf8')
   const rows = [...text.matchAll(/^\| `(\w+)` \| (?:always|with )[^|]*\| [^|]+ \|$/gm)].map(([, name]) => name)
   expect(rows.toSorted()).toEqual(mutations)
 })

@@ -3,15 +3,9 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
-import { buildSchema, parse, validate } from 'graphql'
+import { buildSchema, parse, validate, type GraphQLInputObjectType } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { secretFileVariables, variables } from '../../src/config/config.ts'
-import { ANSWER_BYTES, MAX_WAITING_FOR_BYTES } from '../../src/domain/answer-budget.ts'
-import { MAX_WAITING_LOOKUPS } from '../../src/domain/api-key/look-up.ts'
-import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../../src/domain/event/feeds.ts'
-import { MAX_RECENT_TURNS } from '../../src/domain/context/options.ts'
-import { MAX_EXTRACTED_TURNS } from '../../src/domain/fact/extract.ts'
-import { MAX_UNREAD } from '../../src/domain/participant-details.ts'
 import { MAX_WAITING_ANSWERS } from '../../src/domain/tenant-gates.ts'
 import { MAX_WAITING } from '../../src/limits/gate.ts'
 import { MAX_SESSIONS, MAX_SUBSCRIPTIONS } from '../../src/domain/mcp-session.ts'
@@ -22,19 +16,9 @@ import { TOOLS } from '../../src/faces/mcp/tools.ts'
 import { TIMEOUT } from '../../src/faces/mcp/wait.ts'
 import { STATUS } from '../../src/faces/rest/problem.ts'
 import { verbEntries } from '../../src/faces/verbs.ts'
-import { FREE_BYTES } from '../../src/graphql/limits/answer-share.ts'
 import { LARGE_ANSWER_VALUES } from '../../src/graphql/limits/plugin.ts'
-import { MAX_PROVIDERS } from '../../src/domain/provider.ts'
-import { MAX_REPLY_BYTES, MAX_REPLY_CALLS } from '../../src/providers/chat-adapter.ts'
-import { HISTORY_BYTES, MIN_SHARE_BYTES, PAGE_BYTES } from '../../src/domain/turn/history.ts'
 import * as errors from '../../src/errors.ts'
-import { MAX_TOKEN_LENGTH, REMEMBERED_BYTES } from '../../src/server/auth/authenticator.ts'
-import { ADDRESS_BODY_BYTES, LARGE_BODY_BYTES, TOTAL_BODY_BYTES } from '../../src/server/body-gate.ts'
-import { MAX_CONNECTIONS } from '../../src/server/http.ts'
-import { MESSAGE_BURST, MESSAGES_PER_SECOND } from '../../src/server/socket.ts'
 import { METRICS } from '../../src/server/metrics.ts'
-import { TOTAL_WAITING_BYTES } from '../../src/server/outbox.ts'
-import { JOURNAL_PAGE_BYTES } from '../../src/store/sql/event/read-journal.ts'
 import { innerImports, readSources } from './architecture/source.ts'
 import { anchors, blocks, documents, readDocument, root, table, unquoted, type Document } from '../support/documents.ts'
 
@@ -59,7 +43,10 @@ describe('README.md', () => {
 
   it('links to every page of docs/ and to the other documents', () => {
     const linked = new Set(linksOf(document('README.md')).map(({ to }) => to))
-    const paths = documents.map(({ path }) => path).filter((path) => path !== 'README.md')
+    // CONTRIBUTING.md links to those of scripts/.
+    const paths = documents
+      .map(({ path }) => path)
+      .filter((path) => path !== 'README.md' && !path.startsWith('scripts/'))
     expect(paths.filter((path) => !linked.has(path))).toEqual([])
   })
 })
@@ -80,7 +67,7 @@ describe('docs/configuration.md', () => {
   })
 })
 
-describe('docs/concepts.md', () => {
+describe('docs/reference.md', () => {
   it('lists every error class with its code', () => {
     const instances: errors.DomainError[] = [
       errors.InvalidInput.at('x', 'y'),
@@ -102,7 +89,7 @@ describe('docs/concepts.md', () => {
     const omitted = new Set(['DomainError', 'Unavailable', 'ServerBusy'])
     const exported = Object.keys(errors).filter((name) => !omitted.has(name))
     expect(classes.toSorted()).toEqual(exported.sort())
-    const rows = table(document('docs/concepts.md'), '| Code |').map(([code, type]) => [
+    const rows = table(document('docs/reference.md'), '| Code |').map(([code, type]) => [
       unquoted(code!),
       unquoted(type!),
     ])
@@ -119,63 +106,6 @@ describe('docs/streaming-and-subscriptions.md', () => {
 })
 
 describe('docs/operations.md', () => {
-  it('states the limits that the constants define', () => {
-    const rows = new Map(table(document('docs/operations.md'), '| What |').map(([what, limit]) => [what, limit]))
-    const whole = (count: number) => count.toLocaleString('en-US')
-    const MiB = (bytes: number) => `${bytes / 2 ** 20} MiB`
-    const ofBodies = rows.get('bytes that have arrived of the bodies of requests in progress')
-    expect(ofBodies).toContain(`${MiB(TOTAL_BODY_BYTES)} in total, ${MiB(ADDRESS_BODY_BYTES)} from one address`)
-    expect(ofBodies).toContain(`${MiB(LARGE_BODY_BYTES)} of bodies above`)
-    expect(rows.get('length of a token')).toBe(`${whole(MAX_TOKEN_LENGTH)} characters`)
-    expect(rows.get('API keys that wait to be looked up')).toBe(whole(MAX_WAITING_LOOKUPS))
-    const remembered = rows.get('tokens that are remembered by their hashes')
-    for (const bytes of Object.values(REMEMBERED_BYTES)) expect(remembered).toContain(MiB(bytes))
-    expect(rows.get('open connections')).toBe(whole(MAX_CONNECTIONS))
-    expect(rows.get('messages from one WebSocket')).toBe(
-      `${whole(MESSAGES_PER_SECOND)} per second, ${whole(MESSAGE_BURST)} at once`,
-    )
-    expect(rows.get('subscriptions of one viewer, Server-Sent Events included')).toBe(whole(VIEWER_SUBSCRIPTIONS))
-    expect(rows.get('data that all clients have not read, over every transport')).toContain(MiB(TOTAL_WAITING_BYTES))
-    expect(
-      rows.get(`answers of more than ${FREE_BYTES / 1024} KiB that are being rendered or wait to be written`),
-    ).toContain(MiB(ANSWER_BYTES))
-    expect(rows.get('operations that wait for this memory')).toBe(
-      `${MAX_WAITING_FOR_BYTES.total} in total, ${MAX_WAITING_FOR_BYTES.perViewer} per viewer`,
-    )
-    expect(rows.get('pages that readers hold while they catch up')).toContain(MiB(CATCH_UP_BYTES))
-    expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
-  })
-
-  it('states the limits of chat providers', () => {
-    const rows = new Map(
-      table(document('docs/operations.md'), '| What | Maximum |').map(([what, limit]) => [what, limit]),
-    )
-    expect(rows.get('size of one reply of a chat provider: its text and the arguments of its calls')).toBe(
-      `${MAX_REPLY_BYTES / 2 ** 20} MiB`,
-    )
-    expect(rows.get('tool calls of one reply of a chat provider')).toBe(String(MAX_REPLY_CALLS))
-    expect(rows.get('configured chat providers')).toBe(String(MAX_PROVIDERS))
-  })
-
-  it('states the limits of each tenant', () => {
-    const fairness = table(document('docs/operations.md'), '| Work |')
-    const rows = new Map(fairness.map(([what, limit]) => [what, limit]))
-    const beside = new Map(fairness.map(([what, , limit]) => [what, limit]))
-    const whole = (count: number) => count.toLocaleString('en-US')
-    expect(beside.get('queries with such an answer that wait')).toBe(whole(MAX_WAITING_ANSWERS))
-    expect(beside.get(`queries with an estimated answer of at least ${whole(LARGE_ANSWER_VALUES)} values`)).toContain(
-      '2',
-    )
-    expect(rows.get('other work of one of these kinds that waits')).toBe(whole(MAX_WAITING))
-    expect(rows.get('turns that one `extractFacts` reads')).toContain(whole(MAX_EXTRACTED_TURNS))
-    expect(rows.get('recent turns of a context')).toContain(whole(MAX_RECENT_TURNS))
-    expect(rows.get('unread turns that are counted for a participant')).toBe(whole(MAX_UNREAD))
-    const sizes = new Map(table(document('docs/operations.md'), '| Limit |').map(([what, limit]) => [what, limit]))
-    expect(sizes.get('turns on one page')).toContain(`${PAGE_BYTES / 2 ** 20} MiB`)
-    expect(sizes.get('turns on one page')).toContain(`${MIN_SHARE_BYTES / 1024} KiB`)
-    expect(sizes.get('turns in one `history`')).toContain(`${HISTORY_BYTES / 2 ** 20} MiB`)
-  })
-
   it('lists every metric with its meaning', () => {
     const rows = table(document('docs/operations.md'), '| Metric |').map(([name, ...rest]) => [
       unquoted(name!),
@@ -190,6 +120,65 @@ describe('docs/operations.md', () => {
       .filter(({ name }) => name.endsWith('_EVERY_N'))
       .map(({ name, default: value }) => [name, value])
     expect(rows.map(([name, value]) => [unquoted(name!), value!.replace(/: off$/, '')])).toEqual(expected)
+  })
+})
+
+describe('docs/limits.md', () => {
+  const page = document('docs/limits.md')
+  const rows = [...page.text.matchAll(/^\| (?<what>[^|]+) \| (?<limit>[^|]+) \| (?<by>[^|]*\S)? *\| [^|]*\|$/gm)]
+    .map(({ groups }) => groups as { what: string; limit: string; by?: string })
+    .filter(({ what, by }) => what !== 'What' && what !== 'Work' && by?.startsWith('`'))
+  const schema = buildSchema(readFileSync(join(root, 'schema.graphql'), 'utf8'))
+
+  /** The value of a constant of src, as its source states it; `name` may name a property of an object of numbers. */
+  function constant(name: string, file: string): number {
+    const [variable, property] = name.split('.')
+    const source = readFileSync(join(root, 'src', file), 'utf8')
+    const text = new RegExp(`^(?:export )?const ${variable}\\b[^=]*= (\\{[^}]*\\}|.*)`, 'm').exec(source)?.[1]
+    const value = property ? new RegExp(`\\b${property}: ([^,}\\n]*)`).exec(text ?? '')?.[1] : text
+    if (!value || !/^[\d\s_*]+$/.test(value)) throw new Error(`${file} has no number ${name}`)
+    return value.split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
+  }
+
+  /** The ways in which the page may print a number. */
+  function printed(value: number, isTime: boolean): string[] {
+    const whole = (count: number) => count.toLocaleString('en-US')
+    if (isTime) {
+      const units = { ms: 1, s: 1_000, days: 86_400_000 }
+      return Object.entries(units).map(([unit, ms]) => `${whole(value / ms)} ${unit}`)
+    }
+    const days = `${value / 86_400} days`
+    return [whole(value), `${value / 2 ** 10} KiB`, `${value / 2 ** 20} MiB`, `${value / 2 ** 20} Mi`, days]
+  }
+  const states = (limit: string, numbers: string[]) =>
+    numbers.some((number) => new RegExp(`(?<![\\d,.])${number}(?![\\d,.]*\\d| ?[KM]iB|i)`).test(limit))
+
+  it('has a source for most rows', () => {
+    expect(rows.length).toBeGreaterThan(100)
+  })
+
+  it.each(rows)('states $what as $by does', ({ limit, by }) => {
+    const [, name, file] = /^`([\w.]+)`(?: \(([\w/.-]+)\))?$/.exec(by!)!
+    if (file) return expect(states(limit, printed(constant(name!, file), name!.endsWith('_MS'))), limit).toBe(true)
+    const [type, field] = name!.split('.')
+    if (field) {
+      const { description } = (schema.getType(type!) as GraphQLInputObjectType).getFields()[field]!
+      return expect(description).toContain(/[\d,]+/.exec(limit)![0])
+    }
+    const { default: value } = variables.find((each) => each.name === name)!
+    expect(states(limit, printed(Number(value), name!.endsWith('_MS'))), `${name}=${value}`).toBe(true)
+  })
+
+  it('states the limits of each tenant', () => {
+    const fairness = table(page, '| Work |')
+    const beside = new Map(fairness.map(([what, , limit]) => [what, limit]))
+    const whole = (count: number) => count.toLocaleString('en-US')
+    expect(beside.get('queries with such an answer that wait')).toBe(whole(MAX_WAITING_ANSWERS))
+    expect(beside.get(`queries with an estimated answer of at least ${whole(LARGE_ANSWER_VALUES)} values`)).toContain(
+      '2',
+    )
+    const waiting = fairness.find(([what]) => what === 'other work of one of these kinds that waits')!
+    expect(waiting[1]).toBe(whole(MAX_WAITING))
   })
 })
 
@@ -278,9 +267,15 @@ describe('CHANGELOG.md', () => {
 })
 
 describe('CONTRIBUTING.md', () => {
-  it('lists every script of package.json', () => {
-    const listed = table(document('CONTRIBUTING.md'), '| Script |').map(([script]) =>
-      unquoted(script!).replace(/^npm (run )?/, ''),
+  it('has at most 7 KB', () => {
+    expect(Buffer.byteLength(document('CONTRIBUTING.md').text)).toBeLessThanOrEqual(7 * 1024)
+  })
+})
+
+describe('scripts/README.md', () => {
+  it('lists every script of package.json once', () => {
+    const listed = [...document('scripts/README.md').text.matchAll(/^\| `npm (?:run )?([\w:-]+)` \|/gm)].map(
+      ([, name]) => name,
     )
     const internal = /^(pre|post)/
     expect(listed.sort()).toEqual(
@@ -288,6 +283,17 @@ describe('CONTRIBUTING.md', () => {
         .filter((name) => !internal.test(name))
         .sort(),
     )
+  })
+})
+
+describe('scripts/bench/README.md', () => {
+  it('lists every benchmark once', () => {
+    const source = readFileSync(join(root, 'scripts/bench/main.ts'), 'utf8')
+    const [, short] = source.match(/^const benchmarks: .* = \{\n([^]*?)^\}/m)!
+    const [, long] = source.match(/^const longBenchmarks: .* = \{ (.*) \}/m)!
+    const names = [...short!.matchAll(/^ {2}'?([\w-]+)/gm)].map(([, name]) => name!).concat(long!.split(', '))
+    const rows = table(document('scripts/bench/README.md'), '| Name |')
+    expect(rows.flatMap(([cell]) => cell!.split(', ').map(unquoted)).toSorted()).toEqual(names.sort())
   })
 })
 

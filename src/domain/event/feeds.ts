@@ -9,10 +9,10 @@ import { createTally } from '../../limits/tally.ts'
 import { startFeed, type Feed, type StartedFeed } from './feed.ts'
 
 /** Maximum number of bytes that the readers of this process buffer while they catch up. */
-export const CATCH_UP_BYTES = 32 * 1024 * 1024
+const CATCH_UP_BYTES = 32 * 1024 * 1024
 
 /** Maximum number of open subscriptions of one viewer in this process, over all its connections. */
-export const VIEWER_SUBSCRIPTIONS = 1_000
+const VIEWER_SUBSCRIPTIONS = 1_000
 
 export type Feeds = {
   /** Counts a subscription of the viewer, and returns a function that ends it. @throws LimitReached */

@@ -12,7 +12,7 @@ import type {
 import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { resultProblem } from './tool-results.ts'
 
-/** Maximum numbers of open turns and participants; see docs/operations.md. */
+/** Maximum numbers of open turns and participants; see docs/limits.md. */
 export const APPEND_LIMITS: AppendLimits = {
   participants: MAX_PARTICIPANTS,
   openInConversation: 100,

@@ -30,7 +30,7 @@ import {
 import { createSessions, type Credential, type OnEnd } from './sessions.ts'
 
 /** Maximum length of a token, in characters. */
-export const MAX_TOKEN_LENGTH = 8 * 1024
+const MAX_TOKEN_LENGTH = 8 * 1024
 /** Time for which an accepted API key is not read again, ms. */
 const KEY_LIFE_MS = 3_000
 /** Time for which an accepted JSON Web Token is not verified again, ms. */
@@ -38,7 +38,7 @@ const JWT_LIFE_MS = 60_000
 /** Time for which a refused token is not verified again, ms. */
 const REFUSAL_LIFE_MS = 5_000
 /** Maximum memory of the cached tokens, in bytes. */
-export const REMEMBERED_BYTES = { accepted: 8 * 1024 * 1024, refused: 1024 * 1024 }
+const REMEMBERED_BYTES = { accepted: 8 * 1024 * 1024, refused: 1024 * 1024 }
 /** Approximate memory of a cached token without its names, of a refusal, and of its audit record, in bytes. */
 const ENTRY_BYTES = { accepted: 1_000, refused: 300, record: 1_500 }
 

@@ -57,7 +57,7 @@ it('row-level security is suspended in the listed files only', () => {
   const suspending = files.filter((name) =>
     /^import \{[^}]*\bSYSTEM\b[^}]*\} from '[^']*scope\.ts'/m.test(readFileSync(`${src}/${name}`, 'utf8')),
   )
-  expect(suspending.filter((name) => name !== 'store/scoped-query.ts').sort()).toEqual(SYSTEM_FILES)
+  expect(suspending.filter((name) => name !== 'store/scoped-query.ts').sort()).toEqual(SYSTEM_FILES.toSorted())
 })
 
 describe.each(backends)('row-level security on $name', ({ open }) => {

@@ -1,7 +1,7 @@
 // docs/import-and-export.md names the lines, the outcomes, the tables and the programs of the code.
 
 import { describe, expect, it } from 'vitest'
-import { LINE_TYPES, MAX_LINE_BYTES } from '../../../../src/domain/transfer/format.ts'
+import { LINE_TYPES } from '../../../../src/domain/transfer/format.ts'
 import { PROGRAMS } from '../../../../src/domain/transfer/foreign/foreign.ts'
 import { OUTCOMES } from '../../../../src/domain/transfer/import-batch.ts'
 import { NOT_EXPORTED } from '../../../../src/domain/transfer/register.ts'
@@ -20,9 +20,5 @@ describe('docs/import-and-export.md', () => {
     ['programs', '| `--from` |', PROGRAMS],
   ])('lists the %s', (_, head, names) => {
     expect(namesIn(head).toSorted()).toEqual([...names].toSorted())
-  })
-
-  it('states the maximum of a line', () => {
-    expect(table(page, '| Limit |')[0]).toEqual(['one line', `${MAX_LINE_BYTES / 2 ** 20} MiB`])
   })
 })
