@@ -10,7 +10,7 @@ const root = new URL('../', import.meta.url)
 const inRoot = (path: string) => fileURLToPath(new URL(path, root))
 
 /** Files that the code reads at run time. They keep their paths, because modules read them by relative paths. */
-const ASSETS = ['providers/openai/prompts', 'text/word-vectors.bin', 'server/graphiql', 'store/template']
+const ASSETS = ['providers/openai/prompts', 'text/word-vectors.bin', 'server/graphiql/assets', 'store/template']
 
 await import('./generate-client.ts')
 // Creates the database template again: the migrations may have changed since the last `npm run generate`.

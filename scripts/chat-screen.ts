@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../src/config/config.ts'
 import { createDeps } from '../src/deps.ts'
-import { createConversation } from '../src/domain/conversation.ts'
-import { appendTurn } from '../src/domain/turn/append.ts'
-import { createLog } from '../src/log.ts'
+import { createConversation } from '../src/domain/conversation/conversation.ts'
+import { appendTurn } from '../src/domain/turn/append/append.ts'
+import { createLog } from '../src/runtime/log.ts'
 import { openTerminal, type PlayedTerminal } from './terminal.ts'
 
 const START = fileURLToPath(new URL('./start.js', import.meta.url))

@@ -3,7 +3,7 @@
 // are any.
 
 import fc from 'fast-check'
-import { cases, contextOf, faults } from '../test/unit/domain/context/cases.ts'
+import { cases, contextOf, faults } from '../test/unit/domain/memory/context/cases.ts'
 
 const BATCH = 1_000
 const total = Number(process.argv[2] ?? 100_000)

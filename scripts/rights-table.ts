@@ -1,6 +1,6 @@
 // Formats the tables of rights as Markdown, and inserts them into the text of docs/rights.md.
 
-import { CONDITIONS, VERBS, type Condition, type Permit, type VerbRule } from '../src/domain/rights.ts'
+import { CONDITIONS, VERBS, type Condition, type Permit, type VerbRule } from '../src/domain/kernel/rights/rights.ts'
 
 /** The comments around the printed tables in docs/rights.md. */
 export const MARKS = {

@@ -1,4 +1,4 @@
-// Creates the template of the embedded database for the current migrations (src/store/embedded-template.ts), unless it
+// Creates the template of the embedded database for the current migrations (src/store/embedded/embedded-template.ts), unless it
 // exists. `npm run generate` and `npm run build` run it.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -11,9 +11,9 @@ import { PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { vector } from '@electric-sql/pglite-pgvector'
 
-import { migrateAsOwner } from '../src/store/connections.ts'
-import { startEmbedded } from '../src/store/embedded.ts'
-import { templatePath } from '../src/store/embedded-template.ts'
+import { migrateAsOwner } from '../src/store/db/connections.ts'
+import { startEmbedded } from '../src/store/embedded/embedded.ts'
+import { templatePath } from '../src/store/embedded/embedded-template.ts'
 
 /**
  * Compresses the archive with Brotli. The result is a third of the size that gzip achieves, because the archive

@@ -1,10 +1,10 @@
 // The settings that createDeps reads.
 
 import type { Config } from './config/config.ts'
-import type { CallDefaults } from './domain/call-defaults.ts'
-import type { EngineSettings } from './domain/run/engine.ts'
+import type { CallDefaults } from './domain/kernel/call-defaults.ts'
+import type { EngineSettings } from './domain/agent/run/answer/engine.ts'
 import type { ChatProviderSettings, GivenProvider } from './providers/chat-registry.ts'
-import type { CustomDetector } from './text/redact.ts'
+import type { CustomDetector } from './text/redact/redact.ts'
 
 export type DepsConfig = Pick<
   Config,

@@ -7,14 +7,14 @@ import { commandDefaults, hasCursor, isColoured } from './config/command-default
 import { loadConfig, type Config } from './config/config.ts'
 import { readSettings } from './config/settings.ts'
 import { readSettingsFile } from './config/settings-file.ts'
-import { launchEmbedded } from './store/embedded.ts'
+import { launchEmbedded } from './store/embedded/embedded.ts'
 import { DomainError } from './errors.ts'
-import { createLog, describeError, maskCredentials } from './log.ts'
-import { freeMemoryAfterStart } from './free-memory.ts'
-import type { MetricsServer } from './server/metrics-server.ts'
-import type { Measured } from './server/metrics.ts'
-import { limitSemiSpaces } from './thread.ts'
-import { useBaselineWebAssembly } from './webassembly.ts'
+import { createLog, describeError, maskCredentials } from './runtime/log.ts'
+import { freeMemoryAfterStart } from './runtime/free-memory.ts'
+import type { MetricsServer } from './server/load/metrics-server.ts'
+import type { Measured } from './server/load/metrics.ts'
+import { limitSemiSpaces } from './runtime/thread.ts'
+import { useBaselineWebAssembly } from './runtime/webassembly.ts'
 
 /** Time that the process may need to stop in addition to SHUTDOWN_SECONDS, ms. After that, it exits. */
 const FORCED_EXIT_MS = 2_000
@@ -27,7 +27,7 @@ async function openMetrics(
 ): Promise<MetricsServer | null> {
   if (metricsPort === undefined) return null
   // Imported only here, because most processes do not use it.
-  const { createMetricsServer } = await import('./server/metrics-server.ts')
+  const { createMetricsServer } = await import('./server/load/metrics-server.ts')
   const server = createMetricsServer(measured, { metricsPort, metricsHost })
   const port = await server.listen()
   log.info({ url: urlOf(metricsHost, port, '/metrics') }, 'metrics are served')
@@ -48,7 +48,7 @@ async function run(config: Config): Promise<void> {
   const { createDeps } = await import('./deps.ts')
   const [{ deps, health, pools, failed, close }, { createServer }, { startBackground }] = await Promise.all([
     createDeps(config, log, { starting }),
-    import('./server/http.ts'),
+    import('./server/http/http.ts'),
     import('./domain/background/start-background.ts'),
   ])
   if (config.firstKeyFile) {

@@ -8,14 +8,14 @@ import {
   getConversations,
   updateConversation,
   type Conversation,
-} from './domain/conversation.ts'
-import { conversationCursor, getConversationPage } from './domain/conversation-page.ts'
-import { deleteConversation } from './domain/erasure/delete-conversation.ts'
-import { appendTurns } from './domain/turn/append.ts'
+} from './domain/conversation/conversation.ts'
+import { conversationCursor, getConversationPage } from './domain/conversation/conversation-page.ts'
+import { deleteConversation } from './domain/trust/erasure/delete-conversation.ts'
+import { appendTurns } from './domain/turn/append/append.ts'
 import { partsOf } from './domain/turn/content.ts'
 import { countOfTurns, pageOfTurns, turnCursor } from './domain/turn/history.ts'
 import type { Turn } from './domain/turn/turn.ts'
-import { actAs, type Viewer } from './domain/view.ts'
+import { actAs, type Viewer } from './domain/kernel/view.ts'
 import type { Citation, StoredConversation, StoredTurn, Transcript } from './transcript/transcript.ts'
 
 const turnOf = (turn: Turn): StoredTurn => ({

@@ -14,14 +14,14 @@ const SYSTEM = [
   'test/system/{main,memory-loop,python-client,story}.test.ts',
   'test/system/scripts/**/*.test.ts',
   'test/system/server/http.*.test.ts',
-  'test/system/store/data-dir.test.ts',
+  'test/system/store/embedded/data-dir.test.ts',
 ]
 
 const OWN_PROCESS = [
-  'test/unit/counters.test.ts',
+  'test/unit/runtime/counters.test.ts',
   'test/backend/providers/openai/embedder.test.ts',
   'test/backend/providers/registry.test.ts',
-  'test/system/store/data-dir.test.ts',
+  'test/system/store/embedded/data-dir.test.ts',
 ]
 const OWN_PROCESS_LONG = [
   'test/system/scripts/chat-screen.test.ts',
@@ -37,7 +37,8 @@ const REUSED = fileURLToPath(new URL('support/reused-embedded.ts', import.meta.u
 const reuseEmbedded: Plugin = {
   name: 'reuse-embedded-databases',
   enforce: 'pre',
-  resolveId: (source, importer) => (source.endsWith('store/embedded.ts') && importer !== REUSED ? REUSED : null),
+  resolveId: (source, importer) =>
+    source.endsWith('store/embedded/embedded.ts') && importer !== REUSED ? REUSED : null,
 }
 
 /**

@@ -1,4 +1,4 @@
--- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
+-- Appends deltas to open turns and renews their leases. Called by src/store/sql/turn/streaming/append-chunks.ts.
 --
 -- p_deltas  [{turn, tenant, viewer, writer, start, text, units, second, half, held}], for one turn in order. Turns are
 --           locked in id order.

@@ -1,5 +1,5 @@
 -- Appends the text that redaction has released to an open turn, and replaces the text that is held back. Called by
--- src/store/sql/streaming-turn/held-text.ts.
+-- src/store/sql/turn/streaming/held-text.ts.
 --
 -- p_delta      the delta, as for append_chunks; its text is redacted
 -- p_limit      maximum length of a turn's text in UTF-8 bytes

@@ -5,7 +5,7 @@
 -- p_hash      hash of the claim's token
 --
 -- Returns null if the author holds the claim and it is live. Otherwise {turnId, state, answerId}: the version given, the
--- state as in src/domain/claim/state.ts, and the turn that answers with this claim; the state is NONE if the author has
+-- state as in src/domain/agent/claim/state.ts, and the turn that answers with this claim; the state is NONE if the author has
 -- no such claim. Only the author's own claim is described, so the result reveals nothing to others.
 CREATE OR REPLACE FUNCTION claim_fault(p_conversation text, p_actor text, p_reply_to text, p_hash text) RETURNS jsonb
 LANGUAGE plpgsql AS $$

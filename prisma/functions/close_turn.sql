@@ -1,5 +1,5 @@
 -- Commits or aborts an open turn: stores its final text, ends its stream, writes the entry and updates the counters.
--- Called by src/store/sql/streaming-turn/close-turn.ts.
+-- Called by src/store/sql/turn/streaming/close-turn.ts.
 --
 -- p_viewer     the actor who closes the turn; null for the sweep
 -- p_writer     hash of the writer's token; null for the sweep, which must give p_silent_ms

@@ -1,6 +1,6 @@
 -- Creates the schema `past`: views with the names and columns of tables, which show the rows as of an earlier moment. A
 -- statement reads the past if its search_path begins with `past` and the settings name the moment
--- (src/store/scoped-query.ts). Also creates the triggers that keep former values. Call it after a change of the columns
+-- (src/store/db/scoped-query.ts). Also creates the triggers that keep former values. Call it after a change of the columns
 -- of these tables: the views have the columns that the tables have at that time.
 --
 -- Settings: colloquy.past_at is the moment; colloquy.past_conversation and colloquy.past_seq name an entry of one

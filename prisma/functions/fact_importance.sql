@@ -2,7 +2,7 @@
 -- how many days ago it was stated (0.3, halved every 90 days). Days are those of UTC: unless sources are added, the value
 -- changes only at midnight.
 --
--- p_sources  number of distinct sources of the fact and of its merged duplicates (src/store/sql/fact/fact-columns.ts). It
+-- p_sources  number of distinct sources of the fact and of its merged duplicates (src/store/sql/memory/fact/fact-columns.ts). It
 --            is an argument because Postgres inlines a function only without a subquery, which takes a quarter of the time.
 CREATE OR REPLACE FUNCTION fact_importance(
   p_sources bigint, p_recall_days integer, p_recalled_on date, p_observed_at timestamptz

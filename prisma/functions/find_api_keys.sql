@@ -1,5 +1,5 @@
 -- Finds API keys by their ids and the hashes of their secrets, before the tenant of a request is known. Called by
--- src/store/sql/api-key/find-api-keys.ts.
+-- src/store/sql/trust/api-key/find-api-keys.ts.
 --
 -- p_ids     ids of keys
 -- p_hashes  SHA-256 of the secret that was presented with each id

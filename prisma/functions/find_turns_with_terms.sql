@@ -1,5 +1,5 @@
 -- Finds turns by their terms in the index turn_terms, which a policy keeps a request from using: && is not leakproof.
--- Called by src/store/sql/recall/find-terms.ts.
+-- Called by src/store/sql/memory/recall/find-terms.ts.
 --
 -- p_conversations  ids of conversations that the actor sees
 -- p_terms          term hashes, not salted

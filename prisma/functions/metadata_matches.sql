@@ -1,4 +1,4 @@
--- Whether the metadata meets all conditions, which src/domain/metadata-filter.ts writes. Null metadata is an empty object.
+-- Whether the metadata meets all conditions, which src/domain/kernel/metadata-filter.ts writes. Null metadata is an empty object.
 -- A condition has a path, its operator and operand, and `parents`: an object that has an object at each key of the path
 -- but the last. Only metadata that contains `parents` has a value at the path, because #> alone would also select
 -- elements of arrays. The low COST keeps the plans of statements that pass no conditions.

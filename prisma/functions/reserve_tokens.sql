@@ -1,6 +1,6 @@
--- Reserves tokens of the day's quotas for the next provider call of a run. Called by src/store/sql/run/token-usage.ts.
+-- Reserves tokens of the day's quotas for the next provider call of a run. Called by src/store/sql/agent/run/token-usage.ts.
 -- Calls of one tenant run one after the other, so that processes do not reserve the same tokens twice. The end of the
--- call (src/store/sql/run/provider-calls.ts) or of the run releases the tokens. Uses the index run_reserved.
+-- call (src/store/sql/agent/run/provider-calls.ts) or of the run releases the tokens. Uses the index run_reserved.
 --
 -- p_holder    holder of the run
 -- p_tokens    maximum number of tokens that the call is expected to take

@@ -1,5 +1,5 @@
 -- Returns the text by which a turn is found: the captions of its files, then its text. The function searchedText of
--- src/domain/indexing/index-entry.ts returns the same.
+-- src/domain/memory/indexing/index-entry.ts returns the same.
 CREATE OR REPLACE FUNCTION searched_text(p_text text, p_parts jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(p_parts) = 'array' THEN coalesce((

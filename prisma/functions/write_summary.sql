@@ -1,5 +1,5 @@
 -- Writes a summary and its entry. A summary covers turns that directly follow the covered ones, current summaries, or
--- both. Called by src/store/sql/summary/write-summary.ts.
+-- both. Called by src/store/sql/memory/summary/write-summary.ts.
 --
 -- p_current   ids of the current summaries that the caller read, oldest first
 -- p_replaces  those of them that the new summary replaces: consecutive, and including the last one if p_turns has any

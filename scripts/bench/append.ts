@@ -3,11 +3,11 @@
 // connections; only the domain batches concurrent appends.
 
 import { sql } from '../../test/support/sql.ts'
-import type { Pool } from '../../src/store/tenant-pool.ts'
-import { createPool } from '../../src/store/db.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
+import { createPool } from '../../src/store/db/db.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { appendTurn } from '../../src/domain/turn/append.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { interleave, type Figure, type Report } from './figures.ts'
 import { appendByCall, insertTurn, TEXT } from './raw-append.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'

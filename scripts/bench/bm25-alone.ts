@@ -1,11 +1,11 @@
 // Ranks the turns of a conversation by Okapi BM25 over each turn's own words, without vectors, neighbours and other
 // signals, to compare the product's recall with it. Uses the words and parameters of the product.
 
-import { bm25, inverseDocumentFrequencies } from '../../src/domain/recall/bm25.ts'
-import { countsOf } from '../../src/domain/recall/standalone.ts'
-import { toTerms } from '../../src/domain/recall/query-terms.ts'
-import { hashTerm } from '../../src/text/term-hash.ts'
-import { terms } from '../../src/text/words.ts'
+import { bm25, inverseDocumentFrequencies } from '../../src/domain/memory/recall/rank/bm25.ts'
+import { countsOf } from '../../src/domain/memory/recall/rank/standalone.ts'
+import { toTerms } from '../../src/domain/memory/recall/search/query-terms.ts'
+import { hashTerm } from '../../src/text/words/term-hash.ts'
+import { terms } from '../../src/text/words/words.ts'
 import { contentOf, sessionsOf, type AnsweredQuestion, type Conversation } from './locomo.ts'
 
 /** Number of turns per question. */

@@ -3,14 +3,14 @@
 // constant, so it measures only the database.
 
 import type { OpenDeps } from '../../src/deps.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { summarize } from '../../src/domain/summary/compact.ts'
-import { PASS_TOKENS, SUMMARY_TOKENS } from '../../src/domain/summary/step.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { summarize } from '../../src/domain/memory/summary/compact.ts'
+import { PASS_TOKENS, SUMMARY_TOKENS } from '../../src/domain/memory/summary/step.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
 import type { Summarizer } from '../../src/providers/ports/summarizer.ts'
 import type { Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
-import { SYSTEM } from '../../src/store/scope.ts'
+import { SYSTEM } from '../../src/store/db/scope.ts'
 
 /** Number of imported turns. Defaults to 100,000; override with COMPACT_TURNS. */
 const TURNS = Number(process.env.COMPACT_TURNS ?? 100_000)

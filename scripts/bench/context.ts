@@ -3,8 +3,8 @@
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
-import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
-import { recall } from '../../src/domain/recall/recall.ts'
+import { buildContext, type BuildContextInput } from '../../src/domain/memory/context/build.ts'
+import { recall } from '../../src/domain/memory/recall/recall.ts'
 import { CALLS, makeConversation, question, timed, viewer, waitForVectors } from './conversation.ts'
 import { format, interleave, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'

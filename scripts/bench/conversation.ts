@@ -1,8 +1,8 @@
 // A conversation of generated sentences, questions about it, and the time of calls, for benchmarks of reads.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
 import { median, type Progress } from './figures.ts'
 
 /** A participant of the conversations. */

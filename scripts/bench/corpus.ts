@@ -2,8 +2,8 @@
 // as hard to search as real data. Every run generates the same corpus.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
 import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
 
 export const DIMENSION = 384

@@ -3,8 +3,8 @@
 // notifies through Redis; the other server only publishes it in memory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addParticipant } from '../../src/domain/participant.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
+import { addParticipant } from '../../src/domain/conversation/participant/participant.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
 import { now, type Arrivals, type Command, type Reply, type Latencies } from './fan-out-subscribers.ts'
 import { format, interleave, median, type Report } from './figures.ts'
 import { openConnection, type Connection } from './http-client.ts'

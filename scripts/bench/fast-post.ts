@@ -1,4 +1,4 @@
-// Measures the fast path of POST requests (src/server/post.ts): a server with it against one without it. The two servers
+// Measures the fast path of POST requests (src/server/http/post.ts): a server with it against one without it. The two servers
 // are separate processes with otherwise equal settings on the same database, and are measured in alternating rounds.
 
 import { format, interleave, median, type Report } from './figures.ts'

@@ -3,13 +3,13 @@
 // an append each. Recalls, and contexts with recall, repeat in an unchanged conversation, because the scope is guessed
 // only then.
 
-import { buildContext } from '../../src/domain/context/build.ts'
-import { createSizeCache } from '../../src/domain/context/size-cache.ts'
-import { createTurnGuesses } from '../../src/domain/context/turn-guesses.ts'
+import { buildContext } from '../../src/domain/memory/context/build.ts'
+import { createSizeCache } from '../../src/domain/memory/context/budget/size-cache.ts'
+import { createTurnGuesses } from '../../src/domain/memory/context/material/turn-guesses.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { recall } from '../../src/domain/recall/recall.ts'
-import { createScopeGuesses } from '../../src/domain/recall/scope-guesses.ts'
-import { appendTurn } from '../../src/domain/turn/append.ts'
+import { recall } from '../../src/domain/memory/recall/recall.ts'
+import { createScopeGuesses } from '../../src/domain/memory/recall/scope-guesses.ts'
+import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { makeConversation, question, viewer, waitForVectors } from './conversation.ts'
 import { format, median, type Figure, type Report } from './figures.ts'
 import { openDeps, settle, withDatabase, type Bench } from './services.ts'

@@ -4,7 +4,7 @@
 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createPool } from '../../src/store/db.ts'
+import { createPool } from '../../src/store/db/db.ts'
 import { appendByCall, insertTurn } from './raw-append.ts'
 
 const pool = createPool({ databaseUrl: process.env.DATABASE_URL!, poolSize: 10 }, console.error)

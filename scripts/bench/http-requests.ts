@@ -1,7 +1,7 @@
 // Creates the conversations and the requests of the HTTP benchmarks.
 
-import { createConversation } from '../../src/domain/conversation.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
 import { openDeps } from './services.ts'
 import { sql } from '../../test/support/sql.ts'
 

@@ -1,10 +1,10 @@
 // Imports conversations of LoCoMo in this process, and waits for their vectors.
 
-import { createConversation } from '../../src/domain/conversation.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
-import type { Viewer } from '../../src/domain/view.ts'
+import type { Viewer } from '../../src/domain/kernel/view.ts'
 import { contentOf, type LocomoTurn } from './locomo.ts'
 
 const BATCH = 500

@@ -1,14 +1,14 @@
 // Our side of a comparison in one process: the domain on Postgres and Redis, with the embedder that both sides use.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import { buildContext } from '../../src/domain/context/build.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { createEmbedding } from '../../src/domain/indexing/embedding.ts'
-import { recall } from '../../src/domain/recall/recall.ts'
-import { appendTurn, appendTurns } from '../../src/domain/turn/append.ts'
+import { buildContext } from '../../src/domain/memory/context/build.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { createEmbedding } from '../../src/domain/memory/indexing/embedder-in-use.ts'
+import { recall } from '../../src/domain/memory/recall/recall.ts'
+import { appendTurn, appendTurns } from '../../src/domain/turn/append/append.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
-import { readEmbedderProgress } from '../../src/store/sql/indexing/embedders.ts'
-import { vectorIndexes } from '../../src/store/vector-index.ts'
+import { readEmbedderProgress } from '../../src/store/sql/memory/indexing/embedders.ts'
+import { vectorIndexes } from '../../src/store/vectors/vector-index.ts'
 import { openDeps, type Services } from './services.ts'
 import { textEmbedder } from './text-embedder.ts'
 

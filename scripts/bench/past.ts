@@ -2,12 +2,12 @@
 // older than the moment, so both return the same.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { buildContext } from '../../src/domain/context/build.ts'
+import { buildContext } from '../../src/domain/memory/context/build.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { getFactPage } from '../../src/domain/fact/fact.ts'
-import { recordFacts } from '../../src/domain/fact/record.ts'
-import { asOf } from '../../src/domain/past/as-of.ts'
-import { recall } from '../../src/domain/recall/recall.ts'
+import { getFactPage } from '../../src/domain/memory/fact/fact.ts'
+import { recordFacts } from '../../src/domain/memory/fact/record.ts'
+import { asOf } from '../../src/domain/memory/as-of.ts'
+import { recall } from '../../src/domain/memory/recall/recall.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { sql } from '../../test/support/sql.ts'
 import { makeConversation, question, timed, viewer, waitForVectors } from './conversation.ts'

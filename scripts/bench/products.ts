@@ -1,8 +1,8 @@
 // `npm run bench -- products`: the dot products of a query with the vectors of a conversation, by WebAssembly
-// (domain/recall/products.ts) against a loop in JavaScript.
+// (domain/memory/recall/index/products.ts) against a loop in JavaScript.
 
-import { dot } from '../../src/dot.ts'
-import { productsByRow, withVectors } from '../../src/domain/recall/vector-blocks.ts'
+import { dot } from '../../src/runtime/dot.ts'
+import { productsByRow, withVectors } from '../../src/domain/memory/recall/index/vector-blocks.ts'
 import { format, interleave, type Figure, type Report } from './figures.ts'
 
 const SIZES = [

@@ -2,8 +2,8 @@
 // append_turns per turn, and minimal statements that assign the seq and insert the turn and its entry, for one turn or
 // for one turn in each of several conversations.
 
-import type { Pool } from '../../src/store/tenant-pool.ts'
-import { newId } from '../../src/domain/id.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
+import { newId } from '../../src/domain/kernel/id.ts'
 import { appendTurns } from '../../src/store/sql/turn/append-turns.ts'
 
 /** The text of the turns that the benchmarks append. */

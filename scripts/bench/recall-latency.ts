@@ -4,9 +4,9 @@
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
-import { recall, type RecallInput } from '../../src/domain/recall/recall.ts'
-import { buildVectorIndex } from '../../src/store/vector-index.ts'
-import { vectorValue } from '../../src/store/vector.ts'
+import { recall, type RecallInput } from '../../src/domain/memory/recall/recall.ts'
+import { buildVectorIndex } from '../../src/store/vectors/vector-index.ts'
+import { vectorValue } from '../../src/store/vectors/vector.ts'
 import { clustered, DIMENSION, embedder, fillConversation, words, WORDS_A_QUERY, WORDS_A_TURN } from './corpus.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'

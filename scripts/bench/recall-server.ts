@@ -4,7 +4,7 @@
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
 import type { Embedder } from '../../src/providers/ports/embedder.ts'
-import { createServer } from '../../src/server/http.ts'
+import { createServer } from '../../src/server/http/http.ts'
 
 const ZERO_EMBEDDER: Embedder = {
   name: 'nothing',

@@ -1,4 +1,4 @@
-// `npm run bench:relevance [-- FILE…]`: fits and evaluates the coefficients of src/domain/recall/relevance.ts on
+// `npm run bench:relevance [-- FILE…]`: fits and evaluates the coefficients of src/domain/memory/recall/rank/relevance.ts on
 // conversations of LoCoMo and REALTALK, by default the files in ../shared. Each question is asked in its whole
 // conversation, in one session with evidence and in one session without, each time with vectors and without.
 
@@ -6,11 +6,11 @@ import { basename, dirname } from 'node:path'
 import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
-import { toTerms } from '../../src/domain/recall/query-terms.ts'
-import { COEFFICIENTS, type RelevanceCoefficients } from '../../src/domain/recall/relevance-coefficients.ts'
-import { relevanceFeatures } from '../../src/domain/recall/relevance.ts'
-import { recallTurns } from '../../src/domain/recall/turns.ts'
-import { readConversationScope } from '../../src/store/sql/recall/read-scope.ts'
+import { toTerms } from '../../src/domain/memory/recall/search/query-terms.ts'
+import { COEFFICIENTS, type RelevanceCoefficients } from '../../src/domain/memory/recall/rank/relevance-coefficients.ts'
+import { relevanceFeatures } from '../../src/domain/memory/recall/rank/relevance.ts'
+import { recallTurns } from '../../src/domain/memory/recall/turns.ts'
+import { readConversationScope } from '../../src/store/sql/memory/recall/read-scope.ts'
 import { note, table } from './figures.ts'
 import { importTurns, waitForVectors } from './import-locomo.ts'
 import { filesFound, readConversation, type Conversation } from './locomo.ts'

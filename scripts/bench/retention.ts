@@ -2,9 +2,9 @@
 // Measures the longest stall of the event loop, and the latency of the appends.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { deleteExpiredConversations } from '../../src/domain/erasure/retention.ts'
-import { appendTurn } from '../../src/domain/turn/append.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { deleteExpiredConversations } from '../../src/domain/trust/erasure/retention.ts'
+import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import type { Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
 

@@ -1,15 +1,15 @@
-// `npm run bench:signals [-- FILE…]`: what each signal of src/domain/recall/rank.ts is worth on conversations of LoCoMo
+// `npm run bench:signals [-- FILE…]`: what each signal of src/domain/memory/recall/rank/rank.ts is worth on conversations of LoCoMo
 // and REALTALK, by default the files in ../shared. Prints evidence recall with the weights of the product, without each
 // of them, and with weights that were fitted on the other conversations.
 
 import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
-import { toTerms } from '../../src/domain/recall/query-terms.ts'
-import { readQuestion } from '../../src/domain/recall/question.ts'
-import { weightedSignals, WEIGHTS, type Weights } from '../../src/domain/recall/rank.ts'
-import { recallTurns } from '../../src/domain/recall/turns.ts'
-import { readConversationScope } from '../../src/store/sql/recall/read-scope.ts'
+import { toTerms } from '../../src/domain/memory/recall/search/query-terms.ts'
+import { readQuestion } from '../../src/domain/memory/recall/rank/question.ts'
+import { weightedSignals, WEIGHTS, type Weights } from '../../src/domain/memory/recall/rank/rank.ts'
+import { recallTurns } from '../../src/domain/memory/recall/turns.ts'
+import { readConversationScope } from '../../src/store/sql/memory/recall/read-scope.ts'
 import { note, table } from './figures.ts'
 import { importTurns, waitForVectors } from './import-locomo.ts'
 import { fitListwise, type Choice } from './listwise.ts'

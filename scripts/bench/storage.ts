@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
 import { format, type Report } from './figures.ts'
 import { textOf } from './http-requests.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'

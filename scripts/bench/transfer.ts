@@ -9,8 +9,8 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chainHash, FIRST_HASH, sha256 } from '../../src/domain/transfer/chain.ts'
-import { newId } from '../../src/domain/id.ts'
+import { chainHash, FIRST_HASH, sha256 } from '../../src/domain/trust/transfer/chain.ts'
+import { newId } from '../../src/domain/kernel/id.ts'
 
 const TURNS_OF_CONVERSATION = 200
 const WORDS = 'harbour garden plan boat winter letter music paper stone river ticket window summer answer market'.split(

@@ -1,15 +1,15 @@
 // Vector search alone, on Postgres: its recall with the HNSW index, and its time over all conversations of one owner
 // against a plain query over the same table. The vectors are clustered, and the same in every run.
 
-import type { Pool } from '../../src/store/tenant-pool.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
 import { unit } from '../../src/providers/ports/embedder.ts'
-import { createOwnerPool, createPool, createPrisma } from '../../src/store/db.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
-import { buildVectorIndex } from '../../src/store/vector-index.ts'
-import type { VectorSearch } from '../../src/store/vector-search.ts'
-import { vectorValue } from '../../src/store/vector.ts'
-import { SYSTEM } from '../../src/store/scope.ts'
+import { createOwnerPool, createPool, createPrisma } from '../../src/store/db/db.ts'
+import { migrate } from '../../src/store/db/migrate.ts'
+import { createPostgresVectors } from '../../src/store/vectors/postgres-vectors.ts'
+import { buildVectorIndex } from '../../src/store/vectors/vector-index.ts'
+import type { VectorSearch } from '../../src/store/vectors/vector-search.ts'
+import { vectorValue } from '../../src/store/vectors/vector.ts'
+import { SYSTEM } from '../../src/store/db/scope.ts'
 import { interleave, median, type Report } from './figures.ts'
 import { withDatabase, type Bench } from './services.ts'
 import { sql } from '../../test/support/sql.ts'

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDeps, createServer, loadConfig, startBackground } from '../../src/index.ts'
-import type { Tool } from '../../src/domain/run/tools.ts'
+import type { Tool } from '../../src/domain/agent/run/tools/tools.ts'
 
 /** Default model if OPENAI_API_KEY is set. */
 const MODEL = 'gpt-4.1-mini'

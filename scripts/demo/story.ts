@@ -1,7 +1,7 @@
 // The people, agents and tools of the demo, and the turns of the person. The agents' instructions suit any model, and
 // end with a script for echo, the provider without a model.
 
-import type { Tool } from '../../src/domain/run/tools.ts'
+import type { Tool } from '../../src/domain/agent/run/tools/tools.ts'
 
 export const TITLE = 'Dinner on Friday'
 

@@ -10,7 +10,7 @@ import type { Random } from '../attacks/random.ts'
 import { createServerProcess, startServices, type Server } from '../../test/system/processes.ts'
 import { newDataDir } from '../../test/support/backend.ts'
 import { createProxy, type Proxy } from '../../test/support/proxy.ts'
-import { startEmbedded } from '../../src/store/embedded.ts'
+import { startEmbedded } from '../../src/store/embedded/embedded.ts'
 import { createSmallDisk, type SmallDisk } from './small-disk.ts'
 
 /** Name of the pair of services, which no other test and no other checkout uses. */

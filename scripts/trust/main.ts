@@ -19,10 +19,10 @@ import { testSection } from './tests.ts'
 
 /** The sections of the table. A `testSection` runs tests; the other sections run their own checks. */
 const SECTIONS: readonly Section[] = [
-  testSection('access matrix', ['test/system/access-matrix.test.ts', 'test/backend/store/isolation.test.ts']),
+  testSection('access matrix', ['test/system/access-matrix.test.ts', 'test/backend/store/db/isolation.test.ts']),
   audits,
   scans,
-  testSection('rights, cell by cell', ['test/backend/domain/rights.test.ts']),
+  testSection('rights, cell by cell', ['test/backend/domain/kernel/rights/rights.test.ts']),
   refusals,
   testSection('canaries', ['test/system/canary.test.ts', 'test/system/erasure-canary.test.ts']),
   testSection('checker of histories', ['test/unit/scripts/faults/checker.test.ts']),

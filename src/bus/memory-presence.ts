@@ -1,7 +1,7 @@
 // Presence within one process. remove() removes a mark that has not expired, takeExpired() removes expired marks, and
 // removeActor() and disconnect() remove both. Each mark is removed once.
 
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { WRITER_HOLDER, type PresenceMark, type PresenceStore, type PresentActor } from './presence.ts'
 
 type StoredMark = { mark: PresenceMark; state: string; expiresAt: number }

@@ -2,7 +2,7 @@
 // period.
 
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'
 
 /** Maximum number of keys. With keys of 100 characters, they take about 20 MB. */

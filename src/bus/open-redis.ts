@@ -2,7 +2,7 @@
 // more than a quarter of all modules that the server would load.
 
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createRedisBus } from './redis.ts'
 import { redisConnector } from './redis-client.ts'
 import { createRedisPresence } from './redis-presence.ts'

@@ -2,10 +2,10 @@
 // once, so no caller waits for an outage to end and memory does not grow. A connection that stops replying is replaced.
 
 import { createClient, ErrorReply } from 'redis'
-import { backoffMs } from '../backoff.ts'
-import { every, systemClock } from '../clock.ts'
+import { backoffMs } from '../runtime/backoff.ts'
+import { every, systemClock } from '../runtime/clock.ts'
 import { Unavailable } from '../errors.ts'
-import { reasonOf } from '../log.ts'
+import { reasonOf } from '../runtime/log.ts'
 
 export type RedisLog = Record<'info' | 'warn' | 'error', (details: object, message: string) => void>
 export type RedisClient = ReturnType<typeof open>

@@ -1,7 +1,7 @@
 // Rate limits across processes, on Redis. While Redis does not reply, each process enforces the limit by itself, so
 // that an outage neither rejects all requests nor lifts the limit.
 
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createMemoryRateLimit } from './memory-rate-limit.ts'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'
 import { disconnect, withReplyTimeout, type RedisConnect } from './redis-client.ts'

@@ -3,7 +3,7 @@
 
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
-import { createTally, type Tally } from '../limits/tally.ts'
+import { createTally, type Tally } from '../runtime/limits/tally.ts'
 import { createMemoryBus } from './memory.ts'
 import { disconnect, withReplyTimeout, type RedisClient, type RedisConnect, type RedisLog } from './redis-client.ts'
 

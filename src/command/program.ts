@@ -5,8 +5,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { ColloquyError } from '../client/errors.ts'
 import type { AsOf } from '../client/generated.ts'
 import type { Client } from '../client/index.ts'
-import { RIGHTS } from '../domain/principal.ts'
-import { ownVersion } from '../package-versions.ts'
+import { RIGHTS } from '../domain/kernel/rights/principal.ts'
+import { ownVersion } from '../runtime/package-versions.ts'
 import { selectSettings } from './config.ts'
 import type { Io } from './io.ts'
 import { JOB_STATES, listJobs } from './jobs.ts'
@@ -23,7 +23,7 @@ import {
   type FactsOptions,
 } from './read.ts'
 import { openTarget, type TargetOptions } from './target.ts'
-import { addTransfer } from './transfer.ts'
+import { addTransfer } from './transfer/transfer.ts'
 import { createToken, listTokens, revokeToken, rotateToken, type TokenOptions } from './token.ts'
 
 export type { Io } from './io.ts'

@@ -5,7 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { connect, type Client } from '../client/index.ts'
 import type { Config } from '../config/config.ts'
 import type { Authentication } from '../config/authentication.ts'
-import { RIGHTS } from '../domain/principal.ts'
+import { RIGHTS } from '../domain/kernel/rights/principal.ts'
 
 /** The options that select the server and the viewer. */
 export type TargetOptions = {
@@ -81,8 +81,8 @@ async function openOwn(
 ): Promise<Target> {
   const { createDeps } = await import('../deps.ts')
   const { startBackground } = await import('../domain/background/start-background.ts')
-  const { createServer } = await import('../server/http.ts')
-  const { createLog } = await import('../log.ts')
+  const { createServer } = await import('../server/http/http.ts')
+  const { createLog } = await import('../runtime/log.ts')
   const { deps, health, close } = await createDeps(config, createLog('silent'))
   if (background === 'none') await Promise.all([deps.embedding.stop(), deps.factEmbedding.stop()])
   const secret = randomBytes(32).toString('base64url')

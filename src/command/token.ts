@@ -2,11 +2,11 @@
 // database and the bus: a provider with another configuration than the server's would change stored data.
 
 import type { Config } from '../config/config.ts'
-import { createCleanup } from '../cleanup.ts'
-import { systemClock } from '../clock.ts'
+import { createCleanup } from '../runtime/cleanup.ts'
+import { systemClock } from '../runtime/clock.ts'
 import { openBus, openStore } from '../deps.ts'
-import { createAuditLog } from '../domain/audit/audit-log.ts'
-import { integrityKeysOf } from '../domain/integrity-key.ts'
+import { createAuditLog } from '../domain/kernel/audit/audit-log.ts'
+import { integrityKeysOf } from '../domain/kernel/integrity-key.ts'
 import {
   apiKeyCursor,
   createApiKey,
@@ -16,10 +16,10 @@ import {
   rotateApiKey,
   type ApiKey,
   type IssuedApiKey,
-} from '../domain/api-key/api-key.ts'
-import type { Right } from '../domain/principal.ts'
+} from '../domain/trust/api-key/api-key.ts'
+import type { Right } from '../domain/kernel/rights/principal.ts'
 import { NotFound } from '../errors.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import type { Result } from './output.ts'
 
 /** The options of the commands; `list` and `revoke` use only `tenant`. */

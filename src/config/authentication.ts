@@ -1,7 +1,7 @@
 // The settings of client authentication.
 
 import { z } from 'zod'
-import { oneOf, url, whole } from '../fields.ts'
+import { oneOf, url, whole } from '../runtime/fields.ts'
 
 /** Minimum length of an HS256 secret, in bytes: the length of the hash (RFC 7518 §3.2). */
 const SECRET_BYTES = 32

@@ -2,7 +2,7 @@
 // extraction of facts, and profiles. 0 disables the automatic work, but not the mutations for it.
 
 import { z } from 'zod'
-import { flag, whole } from '../fields.ts'
+import { flag, whole } from '../runtime/fields.ts'
 
 /** Maximum of each threshold, in turns. */
 const MAX_TURNS = 100_000

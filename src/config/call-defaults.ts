@@ -2,7 +2,7 @@
 // conversations. Tenants replace them with updateTenantSettings.
 
 import { z } from 'zod'
-import { number, oneOf, share, whole } from '../fields.ts'
+import { number, oneOf, share, whole } from '../runtime/fields.ts'
 
 const MAX_TTL_SECONDS = 2_147_483_647
 

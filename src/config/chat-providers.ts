@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { endpoint, isLoopback, model, optionalFlag } from '../fields.ts'
+import { endpoint, isLoopback, model, optionalFlag } from '../runtime/fields.ts'
 import { STALL_MS } from '../providers/chat-adapter.ts'
 import { MAX_PROVIDERS, PROVIDER_NAME, type ChatProviderSettings } from '../providers/chat-registry.ts'
 import type { Problem } from '../providers/entry.ts'

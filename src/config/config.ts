@@ -19,7 +19,7 @@ import {
   origins,
   url,
   whole,
-} from '../fields.ts'
+} from '../runtime/fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 import { retentionOf, retentionVariables } from './retention.ts'
 import { redactPatterns } from './redact-patterns.ts'

@@ -1,7 +1,7 @@
-// The limits of one GraphQL operation (src/graphql/limits/), and the rate limit of a viewer.
+// The limits of one GraphQL operation (src/graphql/kernel/limits/), and the rate limit of a viewer.
 
 import { z } from 'zod'
-import { choice, isLoopback, whole } from '../fields.ts'
+import { choice, isLoopback, whole } from '../runtime/fields.ts'
 
 const MiB = 1024 * 1024
 

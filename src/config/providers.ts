@@ -2,7 +2,7 @@
 // registry of providers.
 
 import type { z } from 'zod'
-import { oneOf } from '../fields.ts'
+import { oneOf } from '../runtime/fields.ts'
 import type { Entry, Problem } from '../providers/entry.ts'
 import { KINDS, type EmbedderSettings, type FactSettings, type SummarizerSettings } from '../providers/registry.ts'
 import type { RerankerSettings } from '../providers/reranker-registry.ts'

@@ -1,7 +1,7 @@
 // The variables of retention, erasure and the audit log.
 
 import { z } from 'zod'
-import { whole } from '../fields.ts'
+import { whole } from '../runtime/fields.ts'
 
 /** Minimum length of INTEGRITY_KEY, in characters. */
 const KEY_LENGTH = 32

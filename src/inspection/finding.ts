@@ -1,6 +1,6 @@
 // One line of an inspection, and the time limit of a check.
 
-import { reasonOf } from '../log.ts'
+import { reasonOf } from '../runtime/log.ts'
 
 export type Finding = {
   /** What was checked, in one or two words. */

@@ -1,11 +1,11 @@
 // Checks the services that the settings name: Redis, the embedder, the reranker, and the servers of models. A server of models is asked
 // for its list of models, which costs nothing.
 
-import { createCleanup } from '../cleanup.ts'
-import { systemClock } from '../clock.ts'
+import { createCleanup } from '../runtime/cleanup.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { Config } from '../config/config.ts'
 import { openBus } from '../deps.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import { createEmbedder } from '../providers/registry.ts'
 import { createReranking } from '../providers/reranker-registry.ts'
 import { checked, CHECK_MS, failure, ok, warning, type Finding } from './finding.ts'

@@ -1,7 +1,7 @@
 // Finds settings that are unsafe in production. A server on a loopback address is for development. Pure.
 
 import type { Config } from '../config/config.ts'
-import { isLoopback } from '../fields.ts'
+import { isLoopback } from '../runtime/fields.ts'
 import { ok, warning, type Finding } from './finding.ts'
 
 type Rule = { applies(config: Config): boolean; message: string; next: string }

@@ -2,7 +2,7 @@
 // share: the time limit of silence, the limits and the assembly of a reply, abort and close, and the stream.
 
 import { randomUUID } from 'node:crypto'
-import { createPushIterator } from '../push-iterator.ts'
+import { createPushIterator } from '../runtime/push-iterator.ts'
 import { asText, textOf } from './message-parts.ts'
 import {
   ProviderCallFailed,

@@ -1,7 +1,7 @@
 // The rerankers of the registry (see registry.ts), their variables, and the creation of the selected one.
 
 import type { z } from 'zod'
-import { endpoint, model, number } from '../fields.ts'
+import { endpoint, model, number } from '../runtime/fields.ts'
 import type { Entry, Problem, Values } from './entry.ts'
 import type { OpenAiRerankerSettings } from './openai/reranker.ts'
 import { MAX_RERANK_CANDIDATES, type Reranker, type Reranking } from './ports/reranker.ts'

@@ -2,7 +2,7 @@
 // OpenAI-compatible APIs and for embedding models.
 
 import { z } from 'zod'
-import { endpoint, model, number } from '../fields.ts'
+import { endpoint, model, number } from '../runtime/fields.ts'
 import type { Problem, Values } from './entry.ts'
 import { MAX_DIMENSIONS } from './ports/embedder.ts'
 

@@ -3,9 +3,9 @@
 // words name the topic. In other languages, the title is usually a whole sentence. Pure.
 
 import { headline, withoutFronted } from './headline.ts'
-import { sentencesOf } from './sentences.ts'
+import { sentencesOf } from './words/sentences.ts'
 import { isSmallTalk, namesOf, withoutHail } from './small-talk.ts'
-import { terms } from './words.ts'
+import { terms } from './words/words.ts'
 
 /** Maximum length of a title, in characters. */
 export const TITLE_CHARACTERS = 60

@@ -4,7 +4,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { Worker } from 'node:worker_threads'
-import { startThread } from '../thread.ts'
+import { startThread } from '../runtime/thread.ts'
 
 type Encoding = typeof import('gpt-tokenizer/encoding/o200k_base')
 

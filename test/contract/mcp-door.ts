@@ -3,7 +3,7 @@
 import { operationOf } from '../../src/faces/call.ts'
 import { TOOLS, type Tool } from '../../src/faces/mcp/tools.ts'
 import type { VerbName } from '../../src/faces/verbs.ts'
-import type { Viewer } from '../../src/domain/view.ts'
+import type { Viewer } from '../../src/domain/kernel/view.ts'
 import { connectMcp, type McpClient } from '../support/mcp.ts'
 import type { Door, Outcome } from './verbs.ts'
 

@@ -1,8 +1,8 @@
 // Runs the vector search contract on every implementation.
 
-import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
-import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
-import { buildVectorIndex } from '../../src/store/vector-index.ts'
+import { createEmbeddedVectors } from '../../src/store/vectors/embedded-vectors.ts'
+import { createPostgresVectors } from '../../src/store/vectors/postgres-vectors.ts'
+import { buildVectorIndex } from '../../src/store/vectors/vector-index.ts'
 import { backends, embedded } from '../support/backend.ts'
 import { vectorSearchContract } from './vector-search.ts'
 

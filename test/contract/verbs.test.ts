@@ -2,7 +2,7 @@
 // participant who does not see it, and a stranger.
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Viewer } from '../../src/domain/view.ts'
+import type { Viewer } from '../../src/domain/kernel/view.ts'
 import { answerOf, variablesOf, VerbFailed } from '../../src/faces/call.ts'
 import { VERBS, type VerbName } from '../../src/faces/verbs.ts'
 import { backends } from '../support/backend.ts'

@@ -1,13 +1,13 @@
 // Requests approvals as a run does: creates an agent's turn with tool calls, and a run that waits for decisions.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import { newId } from '../../src/domain/id.ts'
-import { announceEntries } from '../../src/domain/publisher.ts'
-import { requestApprovals } from '../../src/domain/run/request-approvals.ts'
-import { APPROVAL_SECONDS } from '../../src/domain/tool-definition.ts'
-import { appendTurn } from '../../src/domain/turn/append.ts'
-import { lockJournal } from '../../src/store/sql/event/write-entry.ts'
-import { withTransaction } from '../../src/store/tx.ts'
+import { newId } from '../../src/domain/kernel/id.ts'
+import { announceEntries } from '../../src/domain/kernel/live/publisher.ts'
+import { requestApprovals } from '../../src/domain/agent/run/approval/request-approvals.ts'
+import { APPROVAL_SECONDS } from '../../src/domain/agent/definition/tool-definition.ts'
+import { appendTurn } from '../../src/domain/turn/append/append.ts'
+import { lockJournal } from '../../src/store/sql/turn/journal/write-entry.ts'
+import { withTransaction } from '../../src/store/db/tx.ts'
 
 export type GivenCall = { callId: string; arguments?: Record<string, unknown>; seconds?: number }
 

@@ -10,10 +10,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { createOwnerPool, createPool, createPrisma, type Db, type Source } from '../../src/store/db.ts'
-import * as store from '../../src/store/embedded.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import type { Pool } from '../../src/store/tenant-pool.ts'
+import { createOwnerPool, createPool, createPrisma, type Db, type Source } from '../../src/store/db/db.ts'
+import * as store from '../../src/store/embedded/embedded.ts'
+import { migrate } from '../../src/store/db/migrate.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
 
 export type Opened = {
   pool: Pool

@@ -1,6 +1,6 @@
 // Searches all tables of a database for a text.
 
-import type { Pool } from '../../src/store/tenant-pool.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
 import { sql } from './sql.ts'
 
 /**

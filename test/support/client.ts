@@ -2,7 +2,7 @@
 
 import { expect, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { counters } from '../../src/counters.ts'
+import { counters } from '../../src/runtime/counters.ts'
 import { connect, type Client, type ConnectOptions, type FollowedEvent } from '../../src/client/index.ts'
 
 /** The transports of subscriptions, for `describe.each`. */

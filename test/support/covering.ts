@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
 import type { SummarizerTurn, Summarizer } from '../../src/providers/ports/summarizer.ts'
-import { SYSTEM } from '../../src/store/scope.ts'
+import { SYSTEM } from '../../src/store/db/scope.ts'
 
 type Turn = {
   id: string

@@ -1,7 +1,7 @@
 // Creates turns, participants and journal events of one conversation, for tests without a database.
 
-import type { JournalEvent, TurnEvent } from '../../src/domain/event/event.ts'
-import type { ParticipantRow } from '../../src/store/sql/participant/read-participants.ts'
+import type { JournalEvent, TurnEvent } from '../../src/domain/turn/journal/event.ts'
+import type { ParticipantRow } from '../../src/store/sql/conversation/participant/read-participants.ts'
 import type { TurnRow } from '../../src/store/sql/turn/turn-columns.ts'
 
 export const CONVERSATION = 'conv_1'

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { createClock } from '@sinonjs/fake-timers'
 import { afterAll, beforeAll } from 'vitest'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
 
 export type FakeClock = Clock & {
   /** Moves the time forward and calls the timers that fall due, in order. */

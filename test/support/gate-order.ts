@@ -2,7 +2,7 @@
 // for an earlier one can wait for ever, because the work at that gate may wait for this one.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { TenantGates } from '../../src/domain/tenant-gates.ts'
+import type { TenantGates } from '../../src/domain/kernel/limits/tenant-gates.ts'
 
 /** The index of the gate that the running work holds; undefined for none. */
 const held = new AsyncLocalStorage<number>()

@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net'
 import { expect, vi } from 'vitest'
-import { MIN_LIMIT } from '../../src/server/admission.ts'
+import { MIN_LIMIT } from '../../src/server/load/admission.ts'
 import type { TestServer } from './server.ts'
 
 /** Environment variables of a server that can be overloaded. */

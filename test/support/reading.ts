@@ -2,9 +2,9 @@
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
-import type { ConversationEvent, VisibleDelta, VisibleEvent } from '../../src/domain/event/event.ts'
-import { readEventsOf, type Subscription } from '../../src/domain/event/reader.ts'
-import type { Viewer } from '../../src/domain/view.ts'
+import type { ConversationEvent, VisibleDelta, VisibleEvent } from '../../src/domain/turn/journal/event.ts'
+import { readEventsOf, type Subscription } from '../../src/domain/turn/journal/reader.ts'
+import type { Viewer } from '../../src/domain/kernel/view.ts'
 
 const TIMEOUT_MS = 15_000
 

@@ -2,12 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../../src/domain/deps.ts'
-import { embedFacts } from '../../src/domain/fact/embed.ts'
-import type { Fact } from '../../src/domain/fact/fact.ts'
-import { sentenceOf } from '../../src/domain/fact/write.ts'
-import type { Memory } from '../../src/domain/recall/memory.ts'
+import { embedFacts } from '../../src/domain/memory/fact/index/embed.ts'
+import type { Fact } from '../../src/domain/memory/fact/fact.ts'
+import { sentenceOf } from '../../src/domain/memory/fact/write.ts'
+import type { Memory } from '../../src/domain/memory/recall/memory.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
-import { SYSTEM } from '../../src/store/scope.ts'
+import { SYSTEM } from '../../src/store/db/scope.ts'
 
 const TIMEOUT_MS = 20_000
 

@@ -1,14 +1,14 @@
-// Replaces src/store/embedded.ts in the tests that share a process (see vitest.config.ts). Starting an embedded
+// Replaces src/store/embedded/embedded.ts in the tests that share a process (see vitest.config.ts). Starting an embedded
 // database takes 0.9 s of CPU time, so a closed database is not stopped, but emptied and reused for the next suite.
 // Reopening a data directory returns the database with its data.
 
 import pg from 'pg'
-import { startEmbedded as start, type Embedded } from '../../src/store/embedded.ts'
+import { startEmbedded as start, type Embedded } from '../../src/store/embedded/embedded.ts'
 import { TEMPLATES, newDataDir } from './backend.ts'
 
-export { DataDirInUse } from '../../src/store/embedded.ts'
+export { DataDirInUse } from '../../src/store/embedded/embedded.ts'
 
-/** Indicates to backend.ts that this module replaces src/store/embedded.ts. */
+/** Indicates to backend.ts that this module replaces src/store/embedded/embedded.ts. */
 export const isReused = true
 
 type KeptDatabase = {

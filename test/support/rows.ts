@@ -2,7 +2,7 @@
 // can compare them and detect any write or lock. Postgres stores a row's last locker in xmax, on both databases. In the
 // tables `conversation` and `fact`, the embedding workers lock rows, so only their contents are read.
 
-import type { Pool } from '../../src/store/tenant-pool.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
 import { sql } from './sql.ts'
 
 /** Tables whose rows the embedding workers do not lock. */

@@ -1,6 +1,6 @@
 // Inserts conversations with many turns and vectors by SQL, which is faster than appending and embedding them.
 
-import type { Pool } from '../../src/store/tenant-pool.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
 import { sql } from './sql.ts'
 
 export type Seeding = {

@@ -3,13 +3,13 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createConversation } from '../../src/domain/conversation.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { embedFacts } from '../../src/domain/fact/embed.ts'
-import { recordFacts } from '../../src/domain/fact/record.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
-import { SYSTEM } from '../../src/store/scope.ts'
-import type { Viewer } from '../../src/domain/view.ts'
+import { embedFacts } from '../../src/domain/memory/fact/index/embed.ts'
+import { recordFacts } from '../../src/domain/memory/fact/record.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
+import { SYSTEM } from '../../src/store/db/scope.ts'
+import type { Viewer } from '../../src/domain/kernel/view.ts'
 
 export type SmallWorld = {
   name: string

@@ -1,7 +1,7 @@
 // Runs SQL statements of tests as the user of the connection, across all tenants.
 
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
-import type { Pool } from '../../src/store/tenant-pool.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
 
 /** Resets the role before each statement, because the pool's role sees no rows unless a tenant is set. */
 export const sql = (pool: Pick<Pool, 'connect'>) => ({

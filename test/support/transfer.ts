@@ -1,21 +1,26 @@
 // Exports and imports for tests: whole files as lines, and a tenant with everything that an export contains.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
-import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
-import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
-import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
-import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { summarize } from '../../src/domain/summary/compact.ts'
-import { appendTurn } from '../../src/domain/turn/append.ts'
+import { eraseTurn } from '../../src/domain/trust/erasure/erase-turn.ts'
+import { setLegalHold } from '../../src/domain/trust/erasure/legal-hold.ts'
+import { recordFacts, retractFact } from '../../src/domain/memory/fact/record.ts'
+import { addParticipant, removeParticipant } from '../../src/domain/conversation/participant/participant.ts'
+import { refreshUserProfile } from '../../src/domain/memory/profile/refresh.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { summarize } from '../../src/domain/memory/summary/compact.ts'
+import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { pinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
-import { chainHash, FIRST_HASH } from '../../src/domain/transfer/chain.ts'
-import { continueExport } from '../../src/domain/transfer/export.ts'
-import { continueImport } from '../../src/domain/transfer/import.ts'
-import { startExport, startImport, type StartExportInput, type Transfer } from '../../src/domain/transfer/transfer.ts'
-import type { Viewer } from '../../src/domain/view.ts'
+import { chainHash, FIRST_HASH } from '../../src/domain/trust/transfer/chain.ts'
+import { continueExport } from '../../src/domain/trust/transfer/export.ts'
+import { continueImport } from '../../src/domain/trust/transfer/import/import.ts'
+import {
+  startExport,
+  startImport,
+  type StartExportInput,
+  type Transfer,
+} from '../../src/domain/trust/transfer/transfer.ts'
+import type { Viewer } from '../../src/domain/kernel/view.ts'
 import type { Tenant } from './world.ts'
 
 let files = 0

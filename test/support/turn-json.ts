@@ -2,10 +2,10 @@
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
-import type { Page } from '../../src/domain/page.ts'
+import type { Page } from '../../src/domain/kernel/page.ts'
 import { pageOfTurnJson, type TurnsArgs } from '../../src/domain/turn/history.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
-import type { Viewer } from '../../src/domain/view.ts'
+import type { Viewer } from '../../src/domain/kernel/view.ts'
 import { turnTemplate } from '../../src/domain/turn/turn-json.ts'
 import { PROPERTIES } from '../../src/store/sql/turn/turn-json.ts'
 

@@ -1,8 +1,8 @@
 // Reads the similarities of all turns with a vector, through the port for vector search.
 
-import { SYSTEM } from '../../src/store/scope.ts'
-import type { Pool } from '../../src/store/tenant-pool.ts'
-import { versionKey, type TurnVersionId, type VectorSearch } from '../../src/store/vector-search.ts'
+import { SYSTEM } from '../../src/store/db/scope.ts'
+import type { Pool } from '../../src/store/db/tenant-pool.ts'
+import { versionKey, type TurnVersionId, type VectorSearch } from '../../src/store/vectors/vector-search.ts'
 import { sql } from './sql.ts'
 
 /** Returns the similarities by conversation, then seq. A conversation without vectors has an empty map. */

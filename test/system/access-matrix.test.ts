@@ -8,7 +8,7 @@
 import fc from 'fast-check'
 import { isInterfaceType, isObjectType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createConversation } from '../../src/domain/conversation.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { backends } from '../support/backend.ts'
 import type { RootField } from '../support/generated-operations.ts'

@@ -5,9 +5,9 @@
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
 import { createDeps } from '../../src/deps.ts'
-import type { AutomaticThresholds } from '../../src/domain/automatic-thresholds.ts'
+import type { AutomaticThresholds } from '../../src/domain/kernel/automatic-thresholds.ts'
 import { startJobs } from '../../src/domain/background/jobs.ts'
-import { appendTurn } from '../../src/domain/turn/append.ts'
+import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { withExtractor } from '../support/automatic.ts'
 import { OFFLINE } from '../support/offline.ts'
 

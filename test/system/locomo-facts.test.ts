@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { contentHash } from '../../src/domain/fact/content-hash.ts'
+import { contentHash } from '../../src/domain/memory/fact/content-hash.ts'
 import type { ExtractorTurn } from '../../src/providers/ports/fact-extractor.ts'
 import { createRulesExtractor } from '../../src/providers/rules/fact-extractor.ts'
 import { contentOf, readConversation, type LocomoTurn } from '../../scripts/bench/locomo.ts'

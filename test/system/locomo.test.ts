@@ -3,8 +3,8 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { addParticipant } from '../../src/domain/participant.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
+import { addParticipant } from '../../src/domain/conversation/participant/participant.ts'
+import { appendTurns } from '../../src/domain/turn/append/append.ts'
 import { pageOfTurns, turnCursor, type TurnsArgs } from '../../src/domain/turn/history.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'

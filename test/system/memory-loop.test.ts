@@ -2,16 +2,16 @@
 // repeats the text, paraphrases it, quotes it, lists it, or copies it from a context.
 
 import { describe, expect, it } from 'vitest'
-import { buildContext } from '../../src/domain/context/build.ts'
-import { extractFacts } from '../../src/domain/fact/extract.ts'
-import { retractFact } from '../../src/domain/fact/record.ts'
-import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
-import type { RecallHit } from '../../src/domain/recall/hit.ts'
-import { recall } from '../../src/domain/recall/recall.ts'
+import { buildContext } from '../../src/domain/memory/context/build.ts'
+import { extractFacts } from '../../src/domain/memory/fact/extract/extract.ts'
+import { retractFact } from '../../src/domain/memory/fact/record.ts'
+import { reconcileFacts } from '../../src/domain/memory/fact/reconcile/reconcile-facts.ts'
+import type { RecallHit } from '../../src/domain/memory/recall/hit.ts'
+import { recall } from '../../src/domain/memory/recall/recall.ts'
 import { backends } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
-import { SYSTEM } from '../../src/store/scope.ts'
+import { SYSTEM } from '../../src/store/db/scope.ts'
 
 const ROUNDS = isLong ? 50 : 8
 

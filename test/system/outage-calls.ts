@@ -1,10 +1,10 @@
 // Calls of many verbs over every transport, of the library and of subscriptions, for tests of outages.
 
 import { createClient as createSseClient } from 'graphql-sse'
-import { getConversationPage } from '../../src/domain/conversation-page.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import { buildContext } from '../../src/domain/context/build.ts'
-import { appendTurn } from '../../src/domain/turn/append.ts'
+import { getConversationPage } from '../../src/domain/conversation/conversation-page.ts'
+import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { buildContext } from '../../src/domain/memory/context/build.ts'
+import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { TestServer } from '../support/server.ts'
 

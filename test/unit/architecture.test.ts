@@ -4,11 +4,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { VERBS } from '../../src/domain/rights.ts'
+import { VERBS } from '../../src/domain/kernel/rights/rights.ts'
 import {
   meaninglessNames,
   fileCycles,
-  folderCycles,
   importsOutsideSource,
   longFiles,
   misplacedEnvironment,
@@ -16,11 +15,13 @@ import {
   misplacedPackages,
   misplacedSql,
   misplacedTests,
+  outsideAreas,
   unitTestsWithServices,
   unauthorizedVerbs,
   verbsOf,
   withoutHeader,
   wrongDomainOrder,
+  wrongFolderSizes,
   wrongLayer,
   repeatedStatementNames,
   ownIntervals,
@@ -42,35 +43,70 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     'a layer imports only layers below it',
     wrongLayer,
     [
-      [{ 'src/store/db.ts': `import { x } from '../domain/view.ts'` }, ['src/store/db.ts imports src/domain/view.ts']],
       [
-        { 'src/graphql/turn.ts': `import { x } from '../store/db.ts'\nimport type { T } from '../store/tx.ts'` },
-        ['src/graphql/turn.ts imports src/store/db.ts'],
+        { 'src/store/db/db.ts': `import { x } from '../../domain/kernel/view.ts'` },
+        ['src/store/db/db.ts imports src/domain/kernel/view.ts'],
       ],
       [
-        { 'src/domain/view.ts': `import type { Config } from '../config/config.ts'` },
-        ['src/domain/view.ts imports types of src/config/config.ts'],
+        {
+          'src/graphql/turn/turn.ts': `import { x } from '../../store/db/db.ts'\nimport type { T } from '../../store/db/tx.ts'`,
+        },
+        ['src/graphql/turn/turn.ts imports src/store/db/db.ts'],
+      ],
+      [
+        { 'src/domain/kernel/view.ts': `import type { Config } from '../../config/config.ts'` },
+        ['src/domain/kernel/view.ts imports types of src/config/config.ts'],
       ],
       [{ 'src/somewhere/x.ts': '' }, ['src/somewhere/x.ts belongs to no layer']],
     ],
   ],
   [
-    'a folder of the domain imports only folders below it, types included',
+    'a part of the domain imports only parts below it, types included',
     wrongDomainOrder,
     [
       [
-        { 'src/domain/turn/append.ts': `import type { Fact } from '../fact/fact.ts'` },
-        ['src/domain/turn/append.ts imports src/domain/fact/fact.ts'],
+        { 'src/domain/turn/turn.ts': `import type { Fact } from '../memory/fact/fact.ts'` },
+        ['src/domain/turn/turn.ts imports src/domain/memory/fact/fact.ts'],
       ],
       [
-        { 'src/domain/platform.ts': `import type { Feeds } from './event/feed.ts'` },
-        ['src/domain/platform.ts imports src/domain/event/feed.ts'],
+        { 'src/domain/turn/append/append.ts': `import { commitTurn } from '../streaming/stream.ts'` },
+        ['src/domain/turn/append/append.ts imports src/domain/turn/streaming/stream.ts'],
       ],
       [
-        { 'src/domain/turn/append.ts': `import type { Deps } from '../deps.ts'` },
-        ['src/domain/turn/append.ts imports src/domain/deps.ts'],
+        { 'src/domain/kernel/platform.ts': `import type { Feeds } from '../turn/journal/feed.ts'` },
+        ['src/domain/kernel/platform.ts imports src/domain/turn/journal/feed.ts'],
       ],
-      [{ 'src/domain/mood/mood.ts': '' }, ['src/domain/mood/mood.ts belongs to no row of DOMAIN_ORDER']],
+      [
+        { 'src/domain/turn/append/append.ts': `import type { Deps } from '../../deps.ts'` },
+        ['src/domain/turn/append/append.ts imports src/domain/deps.ts'],
+      ],
+      [{ 'src/domain/turn/turn.ts': `import { append } from './append/append.ts'` }, []],
+      [{ 'src/domain/mood/mood.ts': '' }, ['src/domain/mood/mood.ts belongs to no part of DOMAIN_ORDER']],
+    ],
+  ],
+  [
+    'graphql/, domain/ and store/sql/ have the same areas',
+    outsideAreas,
+    [
+      [{ 'src/graphql/turn.ts': '', 'src/graphql/schema.ts': '' }, ['src/graphql/turn.ts']],
+      [{ 'src/store/sql/title/read-titles.ts': '' }, ['src/store/sql/title/read-titles.ts']],
+      [{ 'src/domain/memory/as-of.ts': '', 'src/domain/deps.ts': '', 'src/domain/background/jobs.ts': '' }, []],
+    ],
+  ],
+  [
+    'a folder has at least two entries, and at most 15 files',
+    wrongFolderSizes,
+    [
+      [
+        { 'src/main.ts': '', 'src/bus/bus.ts': '', 'src/bus/redis/redis.ts': '' },
+        ['src/bus/redis has 1 files, 1 entries'],
+      ],
+      [
+        Object.fromEntries(
+          ['src/main.ts', ...Array.from({ length: 16 }, (_, n) => `src/text/file-${n}.ts`)].map((path) => [path, '']),
+        ),
+        ['src/text has 16 files, 16 entries'],
+      ],
     ],
   ],
   [
@@ -98,40 +134,27 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     ],
   ],
   [
-    'no folder of the domain imports itself through other folders, types included',
-    folderCycles,
-    [
-      [
-        {
-          'src/domain/turn/a.ts': `import type { X } from '../fact/x.ts'`,
-          'src/domain/fact/y.ts': `import { b } from '../turn/b.ts'`,
-        },
-        ['turn → fact → turn'],
-      ],
-    ],
-  ],
-  [
     'a package is imported at run time only by its layer',
     misplacedPackages,
     [
       [
-        { 'src/domain/view.ts': `import pg from 'pg'\nimport type { Pool } from 'pg'` },
-        ['src/domain/view.ts imports pg'],
+        { 'src/domain/kernel/view.ts': `import pg from 'pg'\nimport type { Pool } from 'pg'` },
+        ['src/domain/kernel/view.ts imports pg'],
       ],
-      [{ 'src/server/ws.ts': `import OpenAI from 'openai'` }, ['src/server/ws.ts imports openai']],
+      [{ 'src/server/live/ws.ts': `import OpenAI from 'openai'` }, ['src/server/live/ws.ts imports openai']],
     ],
   ],
   [
     'only graphql/, faces/ and server/ import GraphQL packages, types included',
     misplacedGraphQL,
-    [[{ 'src/domain/view.ts': `import type { GraphQLError } from 'graphql'` }, ['src/domain/view.ts']]],
+    [[{ 'src/domain/kernel/view.ts': `import type { GraphQLError } from 'graphql'` }, ['src/domain/kernel/view.ts']]],
   ],
   [
     'the environment is read only in config/',
     misplacedEnvironment,
     [
-      [{ 'src/server/ws.ts': 'const port = process.env.PORT' }, ['src/server/ws.ts']],
-      [{ 'src/server/ws.ts': `import { env } from 'node:process'` }, ['src/server/ws.ts']],
+      [{ 'src/server/live/ws.ts': 'const port = process.env.PORT' }, ['src/server/live/ws.ts']],
+      [{ 'src/server/live/ws.ts': `import { env } from 'node:process'` }, ['src/server/live/ws.ts']],
     ],
   ],
   [
@@ -145,25 +168,25 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
       [{ 'src/domain/wait.ts': 'const until = Date.now() + 5' }, ['src/domain/wait.ts']],
       [{ 'src/domain/wait.ts': 'await sleep(systemClock, 5)' }, ['src/domain/wait.ts']],
       [{ 'src/domain/wait.ts': 'clock.setTimeout(resolve, clock.performance.now() - clock.Date.now())' }, []],
-      [{ 'src/server/ws.ts': 'setTimeout(resolve, 5)' }, []],
+      [{ 'src/server/live/ws.ts': 'setTimeout(resolve, 5)' }, []],
     ],
   ],
   [
     'only every() of clock.ts and the client start intervals',
     ownIntervals,
     [
-      [{ 'src/server/ws.ts': 'const timer = clock.setInterval(ping, 5)' }, ['src/server/ws.ts']],
-      [{ 'src/store/db.ts': 'setInterval(maintain, 5).unref()' }, ['src/store/db.ts']],
-      [{ 'src/clock.ts': 'clock.setInterval(run, 5)', 'src/client/write.ts': 'setInterval(beat, 5)' }, []],
+      [{ 'src/server/live/ws.ts': 'const timer = clock.setInterval(ping, 5)' }, ['src/server/live/ws.ts']],
+      [{ 'src/store/db/db.ts': 'setInterval(maintain, 5).unref()' }, ['src/store/db/db.ts']],
+      [{ 'src/runtime/clock.ts': 'clock.setInterval(run, 5)', 'src/client/write.ts': 'setInterval(beat, 5)' }, []],
     ],
   ],
   [
     'SQL is written only in store/',
     misplacedSql,
     [
-      [{ 'src/domain/view.ts': 'await pool.query(text)' }, ['src/domain/view.ts']],
-      [{ 'src/domain/view.ts': 'const text = `\n  SELECT 1`' }, ['src/domain/view.ts']],
-      [{ 'src/graphql/turn.ts': 'await db.$queryRaw`x`' }, ['src/graphql/turn.ts']],
+      [{ 'src/domain/kernel/view.ts': 'await pool.query(text)' }, ['src/domain/kernel/view.ts']],
+      [{ 'src/domain/kernel/view.ts': 'const text = `\n  SELECT 1`' }, ['src/domain/kernel/view.ts']],
+      [{ 'src/graphql/turn/turn.ts': 'await db.$queryRaw`x`' }, ['src/graphql/turn/turn.ts']],
     ],
   ],
   [
@@ -224,7 +247,7 @@ describe('the source tree', () => {
   it('is parsed with its imports', () => {
     expect(files.length).toBeGreaterThan(60)
     expect(files.flatMap(innerImports).length).toBeGreaterThan(200)
-    const [pothos] = files.filter(({ path }) => path === 'src/graphql/builder.ts').map(packageImports)
+    const [pothos] = files.filter(({ path }) => path === 'src/graphql/kernel/builder.ts').map(packageImports)
     expect(pothos).toContainEqual({ to: '@pothos/core', isType: false })
   })
 

@@ -977,7 +977,7 @@ RETURNS void LANGUAGE sql AS $$
     AND w.answered_at IS NULL AND w.dropped_reason IS NULL
 $$;
 
--- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
+-- Appends deltas to open turns and renews their leases. Called by src/store/sql/turn/streaming/append-chunks.ts.
 --
 -- p_deltas  [{turn, tenant, viewer, writer, start, text, units, second, half, held}], for one turn in order. Turns are
 --           locked in id order.
@@ -1073,7 +1073,7 @@ BEGIN
 END $$;
 
 -- Appends the text that redaction has released to an open turn, and replaces the text that is held back. Called by
--- src/store/sql/streaming-turn/held-text.ts.
+-- src/store/sql/turn/streaming/held-text.ts.
 --
 -- p_delta      the delta, as for append_chunks; its text is redacted
 -- p_limit      maximum length of a turn's text in UTF-8 bytes
@@ -1119,7 +1119,7 @@ END $$;
 -- p_hash      hash of the claim's token
 --
 -- Returns null if the author holds the claim and it is live. Otherwise {turnId, state, answerId}: the version given, the
--- state as in src/domain/claim/state.ts, and the turn that answers with this claim; the state is NONE if the author has
+-- state as in src/domain/agent/claim/state.ts, and the turn that answers with this claim; the state is NONE if the author has
 -- no such claim. Only the author's own claim is described, so the result reveals nothing to others.
 CREATE OR REPLACE FUNCTION claim_fault(p_conversation text, p_actor text, p_reply_to text, p_hash text) RETURNS jsonb
 LANGUAGE plpgsql AS $$
@@ -1270,7 +1270,7 @@ BEGIN
 END $$;
 
 -- Finds a call of the actor that waits for approval, or for its result after the decision, and has the id of one of the
--- given calls. Called by append_turns, close_turn and src/store/sql/approval/read-waiting-calls.ts while the conversation
+-- given calls. Called by append_turns, close_turn and src/store/sql/agent/approval/read-waiting-calls.ts while the conversation
 -- is locked. Uses the indexes run_active and approval_call.
 --
 -- p_calls  the calls of a turn to write: [{callId, name}]
@@ -1823,7 +1823,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN ARRAY(SELECT x # p_salt FROM unnest(p_terms) WITH ORDINALITY AS t(x, o) ORDER BY o);
 
 -- Commits or aborts an open turn: stores its final text, ends its stream, writes the entry and updates the counters.
--- Called by src/store/sql/streaming-turn/close-turn.ts.
+-- Called by src/store/sql/turn/streaming/close-turn.ts.
 --
 -- p_viewer     the actor who closes the turn; null for the sweep
 -- p_writer     hash of the writer's token; null for the sweep, which must give p_silent_ms
@@ -2002,7 +2002,7 @@ $$;
 -- how many days ago it was stated (0.3, halved every 90 days). Days are those of UTC: unless sources are added, the value
 -- changes only at midnight.
 --
--- p_sources  number of distinct sources of the fact and of its merged duplicates (src/store/sql/fact/fact-columns.ts). It
+-- p_sources  number of distinct sources of the fact and of its merged duplicates (src/store/sql/memory/fact/fact-columns.ts). It
 --            is an argument because Postgres inlines a function only without a subquery, which takes a quarter of the time.
 CREATE OR REPLACE FUNCTION fact_importance(
   p_sources bigint, p_recall_days integer, p_recalled_on date, p_observed_at timestamptz
@@ -2013,7 +2013,7 @@ CREATE OR REPLACE FUNCTION fact_importance(
 $$;
 
 -- Finds API keys by their ids and the hashes of their secrets, before the tenant of a request is known. Called by
--- src/store/sql/api-key/find-api-keys.ts.
+-- src/store/sql/trust/api-key/find-api-keys.ts.
 --
 -- p_ids     ids of keys
 -- p_hashes  SHA-256 of the secret that was presented with each id
@@ -2062,7 +2062,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
 $$;
 
 -- Finds turns by their terms in the index turn_terms, which a policy keeps a request from using: && is not leakproof.
--- Called by src/store/sql/recall/find-terms.ts.
+-- Called by src/store/sql/memory/recall/find-terms.ts.
 --
 -- p_conversations  ids of conversations that the actor sees
 -- p_terms          term hashes, not salted
@@ -2143,7 +2143,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Whether the metadata meets all conditions, which src/domain/metadata-filter.ts writes. Null metadata is an empty object.
+-- Whether the metadata meets all conditions, which src/domain/kernel/metadata-filter.ts writes. Null metadata is an empty object.
 -- A condition has a path, its operator and operand, and `parents`: an object that has an object at each key of the path
 -- but the last. Only metadata that contains `parents` has a value at the path, because #> alone would also select
 -- elements of arrays. The low COST keeps the plans of statements that pass no conditions.
@@ -2197,9 +2197,9 @@ BEGIN
   RAISE EXCEPTION 'the audit log is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;
 
--- Reserves tokens of the day's quotas for the next provider call of a run. Called by src/store/sql/run/token-usage.ts.
+-- Reserves tokens of the day's quotas for the next provider call of a run. Called by src/store/sql/agent/run/token-usage.ts.
 -- Calls of one tenant run one after the other, so that processes do not reserve the same tokens twice. The end of the
--- call (src/store/sql/run/provider-calls.ts) or of the run releases the tokens. Uses the index run_reserved.
+-- call (src/store/sql/agent/run/provider-calls.ts) or of the run releases the tokens. Uses the index run_reserved.
 --
 -- p_holder    holder of the run
 -- p_tokens    maximum number of tokens that the call is expected to take
@@ -2251,7 +2251,7 @@ BEGIN
 END $$;
 
 -- Returns the text by which a turn is found: the captions of its files, then its text. The function searchedText of
--- src/domain/indexing/index-entry.ts returns the same.
+-- src/domain/memory/indexing/index-entry.ts returns the same.
 CREATE OR REPLACE FUNCTION searched_text(p_text text, p_parts jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(p_parts) = 'array' THEN coalesce((
@@ -2277,7 +2277,7 @@ BEGIN
 END $$;
 
 -- Writes a summary and its entry. A summary covers turns that directly follow the covered ones, current summaries, or
--- both. Called by src/store/sql/summary/write-summary.ts.
+-- both. Called by src/store/sql/memory/summary/write-summary.ts.
 --
 -- p_current   ids of the current summaries that the caller read, oldest first
 -- p_replaces  those of them that the new summary replaces: consecutive, and including the last one if p_turns has any
@@ -2363,7 +2363,7 @@ CREATE TRIGGER audit_line_no_truncate BEFORE TRUNCATE ON audit_line
 
 -- Creates the schema `past`: views with the names and columns of tables, which show the rows as of an earlier moment. A
 -- statement reads the past if its search_path begins with `past` and the settings name the moment
--- (src/store/scoped-query.ts). Also creates the triggers that keep former values. Call it after a change of the columns
+-- (src/store/db/scoped-query.ts). Also creates the triggers that keep former values. Call it after a change of the columns
 -- of these tables: the views have the columns that the tables have at that time.
 --
 -- Settings: colloquy.past_at is the moment; colloquy.past_conversation and colloquy.past_seq name an entry of one

@@ -1,8 +1,8 @@
 // The cost of verbs against the number of facts of one conversation.
 
-import { buildContext } from '../../../src/domain/context/build.ts'
-import { getFactPage } from '../../../src/domain/fact/fact.ts'
-import { recall } from '../../../src/domain/recall/recall.ts'
+import { buildContext } from '../../../src/domain/memory/context/build.ts'
+import { getFactPage } from '../../../src/domain/memory/fact/fact.ts'
+import { recall } from '../../../src/domain/memory/recall/recall.ts'
 import { writeFacts } from '../facts.ts'
 import { measureSeries, type Series } from './series.ts'
 import { appendSome, createUncompacted, queryOf, settle, viewer, type World } from './world.ts'

@@ -1,9 +1,9 @@
 // The cost of verbs against the number of conversations of one owner, each with a few turns.
 
-import { createConversation } from '../../../src/domain/conversation.ts'
-import { recall } from '../../../src/domain/recall/recall.ts'
+import { createConversation } from '../../../src/domain/conversation/conversation.ts'
+import { recall } from '../../../src/domain/memory/recall/recall.ts'
 import { clustered, embedder, words, WORDS_A_TURN } from '../corpus.ts'
-import { appendTurns } from '../../../src/domain/turn/append.ts'
+import { appendTurns } from '../../../src/domain/turn/append/append.ts'
 import { rateOf } from '../figures.ts'
 import { measureSeries, type Series } from './series.ts'
 import { appendSome, queryOf, settle, viewer, type World } from './world.ts'

@@ -1,8 +1,8 @@
 // The cost of verbs against the number of participants of one conversation.
 
-import { buildContext } from '../../../src/domain/context/build.ts'
-import { addParticipant } from '../../../src/domain/participant.ts'
-import { recall } from '../../../src/domain/recall/recall.ts'
+import { buildContext } from '../../../src/domain/memory/context/build.ts'
+import { addParticipant } from '../../../src/domain/conversation/participant/participant.ts'
+import { recall } from '../../../src/domain/memory/recall/recall.ts'
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { measureSeries, type Series } from './series.ts'
 import { appendSome, createUncompacted, queryOf, settle, viewer, type World } from './world.ts'

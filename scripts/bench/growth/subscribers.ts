@@ -1,6 +1,6 @@
 // The server's CPU time for each delivery of a turn against the number of sockets that follow the conversation.
 
-import { MAX_CONNECTIONS } from '../../../src/server/http.ts'
+import { MAX_CONNECTIONS } from '../../../src/server/http/http.ts'
 import { connectSubscribers, makeConversation, measureSingleTurns, type FanOutSide } from '../fan-out.ts'
 import { interleaved } from '../figures.ts'
 import { startServer } from '../process.ts'

@@ -1,10 +1,10 @@
 // The cost of verbs against the number of turns of one conversation.
 
-import { buildContext } from '../../../src/domain/context/build.ts'
-import { getConversations } from '../../../src/domain/conversation.ts'
-import { recall } from '../../../src/domain/recall/recall.ts'
+import { buildContext } from '../../../src/domain/memory/context/build.ts'
+import { getConversations } from '../../../src/domain/conversation/conversation.ts'
+import { recall } from '../../../src/domain/memory/recall/recall.ts'
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
-import { buildVectorIndex } from '../../../src/store/vector-index.ts'
+import { buildVectorIndex } from '../../../src/store/vectors/vector-index.ts'
 import { embedder, fillConversation } from '../corpus.ts'
 import { measureSeries, type Series } from './series.ts'
 import { appendSome, queryOf, settle, viewer, type World } from './world.ts'

@@ -2,9 +2,9 @@
 // corpus.ts.
 
 import pg from 'pg'
-import { createConversation } from '../../../src/domain/conversation.ts'
+import { createConversation } from '../../../src/domain/conversation/conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { appendTurns } from '../../../src/domain/turn/append.ts'
+import { appendTurns } from '../../../src/domain/turn/append/append.ts'
 import { sql } from '../../../test/support/sql.ts'
 import { DIMENSION, embedder, words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { openDeps, withDatabase, type Bench } from '../services.ts'

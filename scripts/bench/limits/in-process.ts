@@ -3,9 +3,9 @@
 
 import type { QueryResultRow } from 'pg'
 import { loadConfig } from '../../../src/config/config.ts'
-import { createPool } from '../../../src/store/db.ts'
-import type { Pool, Statement } from '../../../src/store/tenant-pool.ts'
-import { vectorValue } from '../../../src/store/vector.ts'
+import { createPool } from '../../../src/store/db/db.ts'
+import type { Pool, Statement } from '../../../src/store/db/tenant-pool.ts'
+import { vectorValue } from '../../../src/store/vectors/vector.ts'
 import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { medianTime, rateOf } from '../figures.ts'
 import { openOurs, type Ours } from '../ours.ts'

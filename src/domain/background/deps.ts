@@ -1,7 +1,7 @@
 // Dependencies of the background work.
 
-import type { FactDeps } from '../fact/deps.ts'
-import type { RunDeps } from '../run/deps.ts'
-import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
+import type { FactDeps } from '../memory/fact/deps.ts'
+import type { RunDeps } from '../agent/run/deps.ts'
+import type { StreamDeps } from '../turn/streaming/delta-queue.ts'
 
 export type BackgroundDeps = FactDeps & StreamDeps & RunDeps

@@ -1,20 +1,20 @@
 // Runs the periodic maintenance tasks. They are idempotent, and any number of processes may run them.
 
-import { every } from '../../clock.ts'
+import { every } from '../../runtime/clock.ts'
 import { DatabaseUnavailable, Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
-import { deleteExpiredConversations, removeSummarizedContent } from '../erasure/retention.ts'
-import { endExpiredClaims } from '../claim/claim.ts'
-import { continueErasures } from '../erasure/erase-user.ts'
-import { pruneAuditLog } from '../audit/prune.ts'
-import { deleteExpiredSessions } from '../mcp-session.ts'
-import { indexFacts } from '../fact/index-facts.ts'
-import { indexTurns } from '../indexing/index-turns.ts'
-import { expireApprovals } from '../run/request-approvals.ts'
-import { endExpiredPresence } from '../presence.ts'
-import { endAbandonedCalls, endLostRuns } from '../run/sweep.ts'
-import { deleteOldTransfers } from '../transfer/prune.ts'
-import { abortSilentTurns } from '../streaming-turn/stream.ts'
+import { deleteExpiredConversations, removeSummarizedContent } from '../trust/erasure/retention.ts'
+import { endExpiredClaims } from '../agent/claim/claim.ts'
+import { continueErasures } from '../trust/erasure/erase-user.ts'
+import { pruneAuditLog } from '../kernel/audit/prune.ts'
+import { deleteExpiredSessions } from '../kernel/live/mcp-session.ts'
+import { indexFacts } from '../memory/fact/index/index-facts.ts'
+import { indexTurns } from '../memory/indexing/index-turns.ts'
+import { expireApprovals } from '../agent/run/approval/request-approvals.ts'
+import { endExpiredPresence } from '../conversation/presence.ts'
+import { endAbandonedCalls, endLostRuns } from '../agent/run/sweep.ts'
+import { deleteOldTransfers } from '../trust/transfer/prune.ts'
+import { abortSilentTurns } from '../turn/streaming/stream.ts'
 
 /**
  * `name` is an imperative for log messages. `everyMs` returns the interval in milliseconds. `run` returns the number of

@@ -6,12 +6,12 @@ import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { MAX_MENTIONS, mentionsIn } from '../../text/mentions.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
-import type { Limits } from '../platform.ts'
+import type { Limits } from '../kernel/platform.ts'
 import type { FoundCall } from '../../store/sql/turn/find-calls.ts'
 import type { ToolCallRef, ToolResultRef } from '../../store/sql/turn/append-call.ts'
-import { id, json, name, text } from '../input.ts'
+import { id, json, name, text } from '../kernel/input.ts'
 import { fileUrl } from './file-url.ts'
-import { resultProblem } from './tool-results.ts'
+import { resultProblem } from './append/tool-results.ts'
 
 export { MAX_MENTIONS }
 

@@ -2,9 +2,9 @@
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
-import { JsonText } from '../../json-text.ts'
+import { JsonText } from '../../runtime/json/text.ts'
 import { Role } from '../../store/generated/enums.ts'
-import { mapRead, readAll, readOne, type Read } from '../../store/read.ts'
+import { mapRead, readAll, readOne, type Read } from '../../store/db/read.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
 import {
   pageTurns,
@@ -17,11 +17,11 @@ import {
 } from '../../store/sql/turn/page-turns.ts'
 import { readChangesSince } from '../../store/sql/turn/read-changes-since.ts'
 import type { TurnTemplate } from '../../store/sql/turn/turn-json.ts'
-import { authorize, withinReach } from '../authorize.ts'
-import { conversationsOf, type Conversation } from '../conversation.ts'
-import { cursorFormat } from '../cursor.ts'
-import type { Platform } from '../platform.ts'
-import { count, name, parse, requireStrings, time } from '../input.ts'
+import { authorize, withinReach } from '../kernel/rights/authorize.ts'
+import { conversationsOf, type Conversation } from '../conversation/conversation.ts'
+import { cursorFormat } from '../kernel/cursor.ts'
+import type { Platform } from '../kernel/platform.ts'
+import { count, name, parse, requireStrings, time } from '../kernel/input.ts'
 import {
   DEFAULT_PAGE_SIZE,
   neighbours,
@@ -32,8 +32,8 @@ import {
   type PageRequest,
   type Paging,
   type RenderedPage,
-} from '../page.ts'
-import type { Viewer } from '../view.ts'
+} from '../kernel/page.ts'
+import type { Viewer } from '../kernel/view.ts'
 import type { Turn } from './turn.ts'
 
 const turnFilter = z.object({

@@ -3,14 +3,14 @@
 
 import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
-import { writeEntry } from '../../store/sql/event/write-entry.ts'
-import { withTransaction } from '../../store/tx.ts'
-import { authorize, requireMembership, requirePermits, trusted } from '../authorize.ts'
-import { id, parse } from '../input.ts'
-import type { Platform } from '../platform.ts'
-import { announceEntries } from '../publisher.ts'
-import { sees, viewIn, type Viewer } from '../view.ts'
-import { lockConversationOf } from './lock-turn.ts'
+import { writeEntry } from '../../store/sql/turn/journal/write-entry.ts'
+import { withTransaction } from '../../store/db/tx.ts'
+import { authorize, requireMembership, requirePermits, trusted } from '../kernel/rights/authorize.ts'
+import { id, parse } from '../kernel/input.ts'
+import type { Platform } from '../kernel/platform.ts'
+import { announceEntries } from '../kernel/live/publisher.ts'
+import { sees, viewIn, type Viewer } from '../kernel/view.ts'
+import { lockConversationOf } from './append/lock-turn.ts'
 import { getPreviousVersions, getTurns, type Turn } from './turn.ts'
 
 const pinTurnInput = z.object({ turnId: id('turn') })

@@ -2,13 +2,13 @@
 // would change a call that an approval is about, or a denial.
 
 import { InvalidInput } from '../../errors.ts'
-import type { Tx } from '../../store/db.ts'
-import { readCallOfTurn, readCallWithSameId } from '../../store/sql/approval/read-waiting-calls.ts'
+import type { Tx } from '../../store/db/db.ts'
+import { readCallOfTurn, readCallWithSameId } from '../../store/sql/agent/approval/read-waiting-calls.ts'
 import type { ToolResultRef } from '../../store/sql/turn/append-call.ts'
 import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
-import { callStands, callWaits } from './append-refusal.ts'
+import { callStands, callWaits } from './append/append-refusal.ts'
 import { partsOf, type Content } from './content.ts'
-import { resultProblem } from './tool-results.ts'
+import { resultProblem } from './append/tool-results.ts'
 
 type Superseding = { actor: string; content: Pick<Content, 'calls' | 'results'> }
 /** The version to supersede, in its conversation. */

@@ -3,13 +3,13 @@
 import type { AppendedTurn } from '../../store/sql/turn/append-call.ts'
 import type { AppendRow } from '../../store/sql/turn/append-turns.ts'
 import type { Role } from '../../store/generated/enums.ts'
-import { newId } from '../id.ts'
-import { indexEntry } from '../indexing/index-entry.ts'
-import { kindOfCredential } from '../participant-kind.ts'
-import type { Viewer } from '../view.ts'
+import { newId } from '../kernel/id.ts'
+import { indexEntry } from '../memory/indexing/index-entry.ts'
+import { kindOfCredential } from '../kernel/rights/participant-kind.ts'
+import type { Viewer } from '../kernel/view.ts'
 import { digest, type Content } from './content.ts'
 import type { Turn } from './turn.ts'
-import type { ParsedTurn } from './turn-input.ts'
+import type { ParsedTurn } from './append/turn-input.ts'
 
 /** Returns the import time of a turn: the current time if `createdAt` is given; null if the server sets `createdAt`. */
 export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())

@@ -1,14 +1,14 @@
 // Reads turns by id, their next and previous versions, the numbers of versions, and the streamed text of open turns.
 
-import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
+import { readTextSoFar } from '../../store/sql/turn/streaming/read-text.ts'
 import { readTurns, readVersionNumbers, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { NotFound } from '../../errors.ts'
-import { authorize, isWithinReach } from '../authorize.ts'
-import { requireStrings } from '../input.ts'
-import type { Platform } from '../platform.ts'
-import { kindOf } from '../id.ts'
-import type { Viewer } from '../view.ts'
+import { authorize, isWithinReach } from '../kernel/rights/authorize.ts'
+import { requireStrings } from '../kernel/input.ts'
+import type { Platform } from '../kernel/platform.ts'
+import { kindOf } from '../kernel/id.ts'
+import type { Viewer } from '../kernel/view.ts'
 
 /** A turn that a viewer sees. All its columns are public: a turn is visible as a whole or not at all. */
 export type Turn = TurnRow

@@ -1,8 +1,8 @@
 // The client of an MCP request, as the tools, resources and prompts see it.
 
 import type { ConversationEvent, ConversationEventType } from '../../client/generated.ts'
-import { kindOf } from '../../domain/id.ts'
-import type { Right } from '../../domain/principal.ts'
+import { kindOf } from '../../domain/kernel/id.ts'
+import type { Right } from '../../domain/kernel/rights/principal.ts'
 import type { VerbName } from '../verbs.ts'
 
 export type { ConversationEvent }

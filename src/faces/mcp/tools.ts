@@ -2,7 +2,7 @@
 // verb's inputs and answer. The answer is returned as structured content, and as text that a model can read.
 
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
-import type { Right } from '../../domain/principal.ts'
+import type { Right } from '../../domain/kernel/rights/principal.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import { appendTurn } from './append.ts'
 import type { Caller } from './caller.ts'

@@ -1,6 +1,6 @@
 // The header Link (RFC 8288) of a page of a list: the URLs of the next and the previous page. Pure.
 
-import { DEFAULT_PAGE_SIZE } from '../../domain/page.ts'
+import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
 
 type PageInfo = { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
 

@@ -1,7 +1,7 @@
 // The port for embedders, which compute unit vectors of texts. Texts of similar meaning have vectors with a high dot
 // product. Callers compare only vectors of embedders with the same name.
 
-import { dot } from '../../dot.ts'
+import { dot } from '../../runtime/dot.ts'
 
 /** Computes vectors of texts. Every embedder passes test/contract/embedder.ts. */
 export type Embedder = {

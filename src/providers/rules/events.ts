@@ -2,11 +2,11 @@
 // rules for past events are in past-events.ts. A plan must have a date, so that a reader of the fact knows whether it
 // is over.
 
-import type { Scene } from './frame.ts'
+import type { Scene } from './frames/frame.ts'
 import { COUNTED, RELATIVES } from './lists.ts'
-import { standalone, thing } from './objects.ts'
+import { standalone, thing } from './sentences/objects.ts'
 import { dated } from './past-events.ts'
-import { FUTURE, PERFECT, PERFECT_PROGRESSIVE, PROGRESSIVE } from './predication.ts'
+import { FUTURE, PERFECT, PERFECT_PROGRESSIVE, PROGRESSIVE } from './sentences/predication.ts'
 import type { Statement } from './rule.ts'
 import { MONTHS, readTime } from './times.ts'
 

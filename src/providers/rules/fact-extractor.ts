@@ -9,14 +9,14 @@ import {
   type FactExtractor,
   type ExtractorTurn,
 } from '../ports/fact-extractor.ts'
-import { clausesOf, type Clause } from './clauses.ts'
-import { properName, thing } from './objects.ts'
+import { clausesOf, type Clause } from './sentences/clauses.ts'
+import { properName, thing } from './sentences/objects.ts'
 import { NAMED_RELATIVE, RELATIVE_NAMED } from './mine.ts'
-import { statementsOf } from './statements.ts'
+import { statementsOf } from './sentences/statements.ts'
 import type { Statement } from './rule.ts'
-import { subjectOf } from './subjects.ts'
-import { tiesIn } from './ties.ts'
-import { createYield } from '../../yield.ts'
+import { subjectOf } from './sentences/subjects.ts'
+import { tiesIn } from './sentences/ties.ts'
+import { createYield } from '../../runtime/yield.ts'
 
 /** Name of the extractor with its version. Increase the version with any change that affects the extracted facts. */
 const NAME = 'rules-3'

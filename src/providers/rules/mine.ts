@@ -1,7 +1,7 @@
 // The rules for clauses about something of the speaker's, as in "My name is …", "My favourite food is …" and "My hobbies
 // are …", and for decisions. Clauses about what relatives do are rewritten by subjects.ts.
 
-import { properName, standalone, thing, wholeName } from './objects.ts'
+import { properName, standalone, thing, wholeName } from './sentences/objects.ts'
 import { place } from './places.ts'
 import { PROPERTIES, RELATIVES } from './lists.ts'
 import { favorite, rule, statement, type Rule } from './rule.ts'

@@ -1,9 +1,9 @@
 // The rules for past events. An event with a date must be worth remembering. An event without a date must have a
 // lasting effect: joining a choir has one, watching a film does not. The object is never "it" or "there".
 
-import type { Scene } from './frame.ts'
-import { standalone, thing } from './objects.ts'
-import { PAST_PROGRESSIVE, PAST_TENSE, PERFECT } from './predication.ts'
+import type { Scene } from './frames/frame.ts'
+import { standalone, thing } from './sentences/objects.ts'
+import { PAST_PROGRESSIVE, PAST_TENSE, PERFECT } from './sentences/predication.ts'
 import type { Statement } from './rule.ts'
 import { readTime, RELATIVE, type Timed } from './times.ts'
 

@@ -1,7 +1,7 @@
 // Reads places, homes and organisations from the text that a rule matched; null for text that is none.
 
 import { PLACES } from './lists.ts'
-import { LINK, NO_NAME, properName, standalone, thing, WORD } from './objects.ts'
+import { LINK, NO_NAME, properName, standalone, thing, WORD } from './sentences/objects.ts'
 
 const PLACE = new RegExp(`^(?:the )?${WORD}(?:(?:,? ${LINK}){0,2},? ${WORD}){0,4}`, 'u')
 /** Today's name of a place: "Illyria, known today as Albania". */

@@ -1,6 +1,6 @@
 // The types of extraction rules, and the beginnings of patterns that several rules share.
 
-import { singular } from './objects.ts'
+import { singular } from './sentences/objects.ts'
 
 /** A statement about the subject of a clause. A statement whose `object` is null is dropped. `confidence`: 0 to 1. */
 export type Statement = {

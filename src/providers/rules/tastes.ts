@@ -1,7 +1,7 @@
 // Reads the objects of likes and values. A momentary like, or a like of something that needs context, is not a fact.
 
-import { isNamed, standalone, thing, VAGUE } from './objects.ts'
-import { verbOf, BASE, ING } from './verbs.ts'
+import { isNamed, standalone, thing, VAGUE } from './sentences/objects.ts'
+import { verbOf, BASE, ING } from './sentences/verbs.ts'
 
 /** Infinitives and gerunds of the moment or of the conversation. */
 const MOMENT_VERBS = new Set(

@@ -1,7 +1,7 @@
 // The rules for clauses about a topic: what the speaker values, benefits from, is motivated by, or prefers of its kind, as
 // in "Pottery keeps me calm" and "Rome is my favourite city". A topic must make sense without its context.
 
-import { standalone, thing } from './objects.ts'
+import { standalone, thing } from './sentences/objects.ts'
 import { favorite, rule, statement, type Rule } from './rule.ts'
 import { topic } from './tastes.ts'
 

@@ -1,9 +1,9 @@
 // Selects lines for an extractive summary: decisions, open issues and next steps by importance, and lines of the topic
 // by their similarity to the centroid of all lines, without repetitions.
 
-import { dot } from '../../dot.ts'
+import { dot } from '../../runtime/dot.ts'
 import { unit } from '../ports/embedder.ts'
-import { hasDate, type Heading } from '../../text/minutes.ts'
+import { hasDate, type Heading } from '../../text/dates/minutes.ts'
 
 /** Fraction of centrality lost by a candidate whose similarity to a selected one is 1 (maximal marginal relevance). */
 const SIMILARITY_PENALTY = 0.7

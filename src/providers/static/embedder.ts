@@ -2,12 +2,12 @@
 // texts (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings",
 // 2017). Needs no network, key or native code.
 
-import { dot } from '../../dot.ts'
+import { dot } from '../../runtime/dot.ts'
 import { closedProvider } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
 import { wordVectors, type WordVectors } from '../../text/word-vectors.ts'
-import { contentWords } from '../../text/words.ts'
-import { createYield } from '../../yield.ts'
+import { contentWords } from '../../text/words/words.ts'
+import { createYield } from '../../runtime/yield.ts'
 
 /**
  * Name of the embedder with its version. Increase the version with any change that affects vectors: the file,

@@ -1,5 +1,5 @@
 // The default summarizer. It drops small talk, keeps the sentences that state a decision, an open issue or a next step
-// (see text/minutes.ts), and fills the rest with the sentences nearest to the centroid of the conversation. Each line
+// (see text/dates/minutes.ts), and fills the rest with the sentences nearest to the centroid of the conversation. Each line
 // is a sentence with its speaker; the most important ones are first under their heading. It is deterministic and needs
 // neither a network nor an API key, because it uses the static embedder.
 
@@ -16,9 +16,9 @@ import {
   matterOf,
   readMinutes,
   writeMinutes,
-} from '../../text/minutes.ts'
+} from '../../text/dates/minutes.ts'
 import { isSmallTalk, namesOf, withoutHail } from '../../text/small-talk.ts'
-import { sentencesOf } from '../../text/sentences.ts'
+import { sentencesOf } from '../../text/words/sentences.ts'
 import { titleOf } from '../../text/title.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 import { centralities, chooseTopic, fitting, settledFirst, textOf, type Candidate } from './choose-lines.ts'

@@ -4,7 +4,7 @@
 
 import { isAbsolute, resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { startThread } from '../../thread.ts'
+import { startThread } from '../../runtime/thread.ts'
 import { CallFailed, closedProvider } from '../ports/call-failed.ts'
 import type { Inputs, ModelReply, ModelRequest, ModelSource, Release, Task } from './worker.ts'
 

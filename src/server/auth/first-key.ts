@@ -2,7 +2,7 @@
 // The token is written to a file that only its owner may read, and never to the log.
 
 import { rename, rm, writeFile } from 'node:fs/promises'
-import { createFirstApiKey } from '../../domain/api-key/api-key.ts'
+import { createFirstApiKey } from '../../domain/trust/api-key/api-key.ts'
 import type { Deps } from '../../domain/deps.ts'
 
 /** The tenant and actor of the first key. */

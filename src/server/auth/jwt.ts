@@ -4,10 +4,10 @@
 import { createHash } from 'node:crypto'
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Authentication } from '../../config/authentication.ts'
-import { name } from '../../domain/input.ts'
-import { RIGHTS, type Principal, type Right } from '../../domain/principal.ts'
+import { name } from '../../domain/kernel/input.ts'
+import { RIGHTS, type Principal, type Right } from '../../domain/kernel/rights/principal.ts'
 import { Unavailable } from '../../errors.ts'
 
 export type JwtSettings = NonNullable<Authentication['jwt']>

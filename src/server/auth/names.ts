@@ -8,7 +8,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { InvalidInput } from '../../errors.ts'
-import { name, parse } from '../../domain/input.ts'
+import { name, parse } from '../../domain/kernel/input.ts'
 
 export const TENANT = 'x-tenant'
 export const ACTOR = 'x-actor'

@@ -1,7 +1,7 @@
 // The refusals of requests whose credential is missing or invalid, or whose names differ from those of the credential.
 
-import type { TokenProblem } from '../../domain/api-key/token.ts'
-import type { Refusal } from '../refuse.ts'
+import type { TokenProblem } from '../../domain/trust/api-key/token.ts'
+import type { Refusal } from '../http/refuse.ts'
 
 /** Start of the header WWW-Authenticate (RFC 6750 §3). */
 const CHALLENGE = 'Bearer realm="colloquy"'

@@ -1,10 +1,10 @@
 // The sessions of tokens: sockets and event streams. Ends a session when its token expires or is revoked. Sessions are
 // grouped by token, so that a check reads each key only once.
 
-import { every, type Clock } from '../../clock.ts'
-import type { Token } from '../../domain/api-key/token.ts'
-import type { Principal } from '../../domain/principal.ts'
-import type { Refusal } from '../refuse.ts'
+import { every, type Clock } from '../../runtime/clock.ts'
+import type { Token } from '../../domain/trust/api-key/token.ts'
+import type { Principal } from '../../domain/kernel/rights/principal.ts'
+import type { Refusal } from '../http/refuse.ts'
 
 /** A token that was accepted. */
 export type Credential = {

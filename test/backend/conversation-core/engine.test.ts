@@ -20,8 +20,8 @@ import {
   type StreamingTurnEvent,
   type TurnInput,
 } from '../../../src/conversation-core/index.ts'
-import { buildContext } from '../../../src/domain/context/build.ts'
-import { getConversationByKey } from '../../../src/domain/conversation.ts'
+import { buildContext } from '../../../src/domain/memory/context/build.ts'
+import { getConversationByKey } from '../../../src/domain/conversation/conversation.ts'
 import { history } from '../../../src/domain/turn/history.ts'
 import { openTranscript } from '../../../src/open-transcript.ts'
 import { backends } from '../../support/backend.ts'

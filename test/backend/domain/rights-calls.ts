@@ -4,25 +4,37 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { newId } from '../../../src/domain/id.ts'
-import type { Condition, Relation, Verb } from '../../../src/domain/rights.ts'
-import type { Viewer } from '../../../src/domain/view.ts'
+import { newId } from '../../../src/domain/kernel/id.ts'
+import type { Condition, Relation, Verb } from '../../../src/domain/kernel/rights/rights.ts'
+import type { Viewer } from '../../../src/domain/kernel/view.ts'
 import * as domain from '../../../src/index.ts'
-import { createApiKey, getApiKey, getApiKeys, revokeApiKey, rotateApiKey } from '../../../src/domain/api-key/api-key.ts'
-import { getAuditLog, verifyAuditLog } from '../../../src/domain/audit-page.ts'
-import { getJob } from '../../../src/domain/job/job.ts'
-import { getEmbeddingProgress } from '../../../src/domain/indexing/embedding-progress.ts'
-import { readInto } from '../../../src/domain/event/reader.ts'
-import { countOfParticipants, pageOfParticipants } from '../../../src/domain/participant-page.ts'
+import {
+  createApiKey,
+  getApiKey,
+  getApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../../src/domain/trust/api-key/api-key.ts'
+import { getAuditLog, verifyAuditLog } from '../../../src/domain/trust/audit-page.ts'
+import { getJob } from '../../../src/domain/background/job/job.ts'
+import { getEmbeddingProgress } from '../../../src/domain/memory/indexing/progress.ts'
+import { readInto } from '../../../src/domain/turn/journal/reader.ts'
+import {
+  countOfParticipants,
+  pageOfParticipants,
+} from '../../../src/domain/conversation/participant/participant-page.ts'
 
-import { cancelRun } from '../../../src/domain/run/cancel.ts'
-import { getProviderCalls, getRunPages, getRuns, getTokenSums } from '../../../src/domain/run/run.ts'
-import { runTurn } from '../../../src/domain/run/start.ts'
-import { readRunEvents } from '../../../src/domain/run/wait.ts'
-import { getParticipantsByKey } from '../../../src/domain/participant.ts'
-import { getParticipantDetails, getUnreadCounts } from '../../../src/domain/participant-details.ts'
-import { historyWithSummaries, summarizedThrough } from '../../../src/domain/summary/history.ts'
-import { coveringSummaries } from '../../../src/domain/summary/summary.ts'
+import { cancelRun } from '../../../src/domain/agent/run/cancel.ts'
+import { getProviderCalls, getRunPages, getRuns, getTokenSums } from '../../../src/domain/agent/run/run.ts'
+import { runTurn } from '../../../src/domain/agent/run/start.ts'
+import { readRunEvents } from '../../../src/domain/agent/run/wait.ts'
+import { getParticipantsByKey } from '../../../src/domain/conversation/participant/participant.ts'
+import {
+  getParticipantDetails,
+  getUnreadCounts,
+} from '../../../src/domain/conversation/participant/participant-details.ts'
+import { historyWithSummaries, summarizedThrough } from '../../../src/domain/memory/summary/history.ts'
+import { coveringSummaries } from '../../../src/domain/memory/summary/summary.ts'
 import { getNextVersions, getPreviousVersions, getVersionNumbers } from '../../../src/domain/turn/turn.ts'
 import { partsOf } from '../../../src/domain/turn/content.ts'
 import {
@@ -31,11 +43,11 @@ import {
   pageOfTurnJson,
   pageOfTurns,
 } from '../../../src/domain/turn/history.ts'
-import { getApprovalPages } from '../../../src/domain/run/approval.ts'
+import { getApprovalPages } from '../../../src/domain/agent/run/approval/approval.ts'
 import { requestedApprovals } from '../../support/approvals.ts'
 import { EVERYTHING } from '../../support/turn-json.ts'
 import { WRITER } from '../../support/writer.ts'
-import { SYSTEM } from '../../../src/store/scope.ts'
+import { SYSTEM } from '../../../src/store/db/scope.ts'
 
 /** A prepared conversation with the participants "owner", "admin", "member" and "guest", which "former" has left. */
 export type Given = {

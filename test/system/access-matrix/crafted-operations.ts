@@ -1,7 +1,7 @@
 // Operations of the access matrix with inputs that cannot be generated from the schema: filters that match hidden
 // objects, each kind of node, combinations of arguments, and tokens of writers.
 
-import { derivedId } from '../../../src/domain/derived-id.ts'
+import { derivedId } from '../../../src/domain/kernel/derived-id.ts'
 import { WRITER } from '../../support/writer.ts'
 import { CANARY, PRIVATE_CALL, type Ids } from './filled-world.ts'
 

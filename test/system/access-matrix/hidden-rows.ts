@@ -2,7 +2,7 @@
 
 import { rowsOf } from '../../support/rows.ts'
 import { sql } from '../../support/sql.ts'
-import type { Pool } from '../../../src/store/tenant-pool.ts'
+import type { Pool } from '../../../src/store/db/tenant-pool.ts'
 import type { Ids, Pair } from './filled-world.ts'
 import type { Row } from './rows.ts'
 

@@ -1,7 +1,7 @@
 // Participants see and change the objects that the access matrix hides from others, so that their text can show a leak.
 
 import { expect, it } from 'vitest'
-import { addParticipant, removeParticipant } from '../../../src/domain/participant.ts'
+import { addParticipant, removeParticipant } from '../../../src/domain/conversation/participant/participant.ts'
 import type { TestServer } from '../../support/server.ts'
 import type { Tenant } from '../../support/world.ts'
 import { mutation } from './crafted-operations.ts'

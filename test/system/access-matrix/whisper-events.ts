@@ -3,11 +3,11 @@
 // turns receive. The last proof of each stream is its end, because the conversation is deleted.
 
 import { expect, it } from 'vitest'
-import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
-import { readInbox } from '../../../src/domain/event/inbox.ts'
-import { getFacts } from '../../../src/domain/fact/fact.ts'
-import { getFactSourcePages } from '../../../src/domain/fact/source.ts'
-import { markRead } from '../../../src/domain/participant.ts'
+import { deleteConversation } from '../../../src/domain/trust/erasure/delete-conversation.ts'
+import { readInbox } from '../../../src/domain/turn/journal/inbox.ts'
+import { getFacts } from '../../../src/domain/memory/fact/fact.ts'
+import { getFactSourcePages } from '../../../src/domain/memory/fact/source.ts'
+import { markRead } from '../../../src/domain/conversation/participant/participant.ts'
 import { getNextVersions, getPreviousVersions, getTurns, getVersionNumbers } from '../../../src/domain/turn/turn.ts'
 import { lines, read, type Reading } from '../../support/reading.ts'
 import type { TestWorld } from '../../support/world.ts'

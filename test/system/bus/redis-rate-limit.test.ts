@@ -3,7 +3,7 @@
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisConnector } from '../../../src/bus/redis-client.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { createRedisRateLimit } from '../../../src/bus/redis-rate-limit.ts'
 import { POINTS, rateLimitContract } from '../../contract/rate-limit.ts'
 import { createProxy } from '../../support/proxy.ts'

@@ -6,154 +6,32 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 /** The name of a folder of src, or of a file directly in src. */
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
-/** The layers that store, providers and bus may import. LEAVES import only each other. */
-const LEAVES = [
-  'backoff',
-  'push-iterator',
-  'clock',
-  'dot',
-  'errors',
-  'thread',
-  'yield',
-  'json-text',
-  'json-steps',
-  'fields',
-  'log',
-  'text',
-  'queue-delay',
-  'limits',
-  'free-memory',
-]
-
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
-  clock: { all: [] },
   errors: { all: [] },
-  backoff: { all: [] },
-  'push-iterator': { all: [] },
-  counters: { all: [] },
-  thread: { all: [] },
-  yield: { all: ['clock'] },
-  'queue-delay': { all: ['clock'] },
-  limits: { all: ['limits', 'queue-delay', 'clock', 'errors'] },
-  'free-memory': { all: [] },
-  webassembly: { all: [] },
-  dot: { all: [] },
-  'package-versions': { all: [] },
-  cleanup: { all: [] },
-  'json-text': { all: [] },
-  'json-steps': { all: ['yield', 'json-text'] },
-  fields: { all: [] },
-  log: { all: [] },
-  text: { all: ['text', 'thread'] },
-  config: { all: ['config', 'providers', 'fields', 'text'] },
-  store: { all: ['store', ...LEAVES] },
-  providers: { all: ['providers', ...LEAVES] },
-  bus: { all: ['bus', ...LEAVES] },
-  domain: {
-    all: [
-      'domain',
-      'store',
-      'providers',
-      'bus',
-      'text',
-      'json-text',
-      'yield',
-      'queue-delay',
-      'limits',
-      'push-iterator',
-      'backoff',
-      'clock',
-      'errors',
-      'counters',
-      'package-versions',
-      'webassembly',
-      'dot',
-    ],
-  },
-  graphql: { all: ['graphql', 'domain', 'json-text', 'yield', 'clock', 'errors', 'counters'], types: ['store'] },
+  runtime: { all: ['runtime', 'errors'] },
+  text: { all: ['text', 'runtime'] },
+  config: { all: ['config', 'providers', 'runtime', 'text'] },
+  store: { all: ['store', 'runtime', 'errors', 'text'] },
+  providers: { all: ['providers', 'runtime', 'errors', 'text'] },
+  bus: { all: ['bus', 'runtime', 'errors', 'text'] },
+  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'runtime', 'errors'] },
+  graphql: { all: ['graphql', 'domain', 'runtime', 'errors'], types: ['store'] },
   faces: { all: ['faces', 'client', 'graphql', 'domain', 'text', 'errors'] },
-  server: {
-    all: [
-      'server',
-      'faces',
-      'graphql',
-      'domain',
-      'json-text',
-      'json-steps',
-      'yield',
-      'queue-delay',
-      'limits',
-      'push-iterator',
-      'free-memory',
-      'clock',
-      'errors',
-      'counters',
-      'package-versions',
-    ],
-    types: ['config'],
-  },
+  server: { all: ['server', 'faces', 'graphql', 'domain', 'runtime', 'errors'], types: ['config'] },
   transcript: { all: ['transcript', 'client'] },
   'open-transcript': { all: ['domain'], types: ['transcript'] },
   'conversation-core': { all: ['conversation-core', 'transcript'], types: ['providers'] },
   'conversation-store': { all: ['conversation-store', 'transcript'] },
   bin: { all: ['main', 'config'] },
   'deps-config': { all: [], types: ['config', 'domain', 'providers', 'text'] },
-  deps: {
-    all: [
-      'deps-config',
-      'domain',
-      'store',
-      'providers',
-      'bus',
-      'text',
-      'queue-delay',
-      'cleanup',
-      'clock',
-      'errors',
-      'log',
-      'package-versions',
-    ],
-    types: ['config'],
-  },
-  inspection: {
-    all: ['inspection', 'deps', 'domain', 'store', 'providers', 'fields', 'cleanup', 'clock', 'log'],
-    types: ['config'],
-  },
+  deps: { all: ['deps-config', 'domain', 'store', 'providers', 'bus', 'text', 'runtime', 'errors'], types: ['config'] },
+  inspection: { all: ['inspection', 'deps', 'domain', 'store', 'providers', 'runtime'], types: ['config'] },
   command: {
-    all: [
-      'command',
-      'inspection',
-      'client',
-      'server',
-      'cleanup',
-      'deps',
-      'domain',
-      'text',
-      'clock',
-      'errors',
-      'log',
-      'package-versions',
-    ],
+    all: ['command', 'inspection', 'client', 'server', 'deps', 'domain', 'text', 'runtime', 'errors'],
     types: ['config'],
   },
-  main: {
-    all: [
-      'command',
-      'server',
-      'deps',
-      'domain',
-      'store',
-      'providers',
-      'config',
-      'clock',
-      'errors',
-      'free-memory',
-      'log',
-      'thread',
-      'webassembly',
-    ],
-  },
+  main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'runtime', 'errors'] },
   client: { all: ['client'] },
   react: { all: ['react', 'client'] },
   index: { all: ['server', 'open-transcript', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
@@ -170,109 +48,95 @@ export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   })
 
 /**
- * The folders of src/domain and its files, which count as folders, in rows from the lowest to the highest. A folder may
- * import only earlier rows. The files in the rows of ROWS_OF_FILES may also import files of their own row.
+ * The parts of src/domain, each a folder with its subfolders or a file, from the lowest to the highest. A part may import
+ * only the parts before it. A file belongs to the part with the longest name that its path begins with.
  */
-const DOMAIN_ORDER: readonly (readonly string[])[] = [
-  [
-    'id',
-    'derived-id',
-    'merge-patch',
-    'input',
-    'tool-definition',
-    'metadata-filter',
-    'page',
-    'cursor',
-    'principal',
-    'rights',
-    'relation',
-    'rights-text',
-    'view',
-    'participant-kind',
-    'integrity-key',
-    'audit',
-    'presence-state',
-    'publisher',
-    'announced-presence',
-    'connections',
-    'writers',
-    'byte-budget',
-    'answer-budget',
-    'journal-notifier',
-    'automatic-thresholds',
-    'ask-provider',
-    'tenant-activity',
-    'tenant-share',
-    'tenant-gates',
-    'replica',
-    'known-actor',
-    'redaction',
-    'call-defaults',
-    'tenant-cache',
-    'platform',
-    'authorize',
-    'mcp-session',
-  ],
-  ['job'],
-  [
-    'compaction-policy',
-    'retention-policy',
-    'tool-definition',
-    'agent-settings',
-    'tenant-settings',
-    'participant',
-    'participant-details',
-    'first-participants',
-    'participant-conditions',
-    'participant-page',
-    'provider',
-    'update-participant',
-    'presence',
-    'conversation',
-    'conversation-page',
-    'conversation-conditions',
-    'conversation-visibility',
-    'audit-page',
-    'visible-run',
-  ],
-  ['api-key'],
-  ['event'],
-  ['indexing'],
-  ['turn'],
-  ['streaming-turn'],
-  ['claim'],
-  ['summary'],
-  ['fact'],
-  ['profile'],
-  ['recall'],
-  ['context'],
-  ['past'],
-  ['run'],
-  ['erasure'],
-  ['transfer'],
-  ['background'],
-  ['deps'],
+export const DOMAIN_ORDER: readonly string[] = [
+  'kernel',
+  'agent/definition',
+  'background/job',
+  'conversation',
+  'trust/audit-page',
+  'trust/api-key',
+  'turn/journal',
+  'memory/indexing',
+  'turn',
+  'turn/streaming',
+  'agent/claim',
+  'memory/summary',
+  'memory/fact',
+  'memory/profile',
+  'memory/recall',
+  'memory/context',
+  'memory/as-of',
+  'agent/run',
+  'trust/erasure',
+  'trust/transfer',
+  'background',
+  'deps',
 ]
-/** The indexes of the rows whose files may import each other; fileCycles reports cycles among them. */
-const ROWS_OF_FILES = new Set([0, 2])
 
-const domainFolderOf = (path: string) => /^src\/domain\/([^/]+?)(?:\.ts)?(?:\/|$)/.exec(path)?.[1] ?? null
-const rowOf = (folder: string) => DOMAIN_ORDER.findIndex((row) => row.includes(folder))
+/** Returns the index in DOMAIN_ORDER of the part to which a file of the domain belongs; -1 for none; null elsewhere. */
+function partOf(path: string): number | null {
+  const [, inner] = /^src\/domain\/(.*)\.ts$/.exec(path) ?? []
+  if (inner === undefined) return null
+  const parts = DOMAIN_ORDER.filter((part) => inner === part || inner.startsWith(`${part}/`))
+  const [longest] = parts.toSorted((a, b) => b.length - a.length)
+  return longest === undefined ? -1 : DOMAIN_ORDER.indexOf(longest)
+}
 
-/** Imports between folders of the domain that DOMAIN_ORDER forbids, types included. */
+/** Imports between parts of the domain that DOMAIN_ORDER forbids, types included. */
 export const wrongDomainOrder = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => {
-    const folder = domainFolderOf(file.path)
-    if (folder === null) return []
-    const row = rowOf(folder)
-    if (row < 0) return [`${file.path} belongs to no row of DOMAIN_ORDER`]
-    return innerImports(file).flatMap(({ to }) => {
-      const other = domainFolderOf(to)
-      if (other === null || other === folder) return []
-      const otherRow = rowOf(other)
-      return otherRow < row || (otherRow === row && ROWS_OF_FILES.has(row)) ? [] : [`${file.path} imports ${to}`]
-    })
+    const part = partOf(file.path)
+    if (part === null) return []
+    if (part < 0) return [`${file.path} belongs to no part of DOMAIN_ORDER`]
+    return innerImports(file)
+      .filter(({ to }) => (partOf(to) ?? part) > part)
+      .map(({ to }) => `${file.path} imports ${to}`)
   })
+
+/** The areas of the product, which have the same names in each layer; kernel is what they stand on. */
+const AREAS = ['kernel', 'conversation', 'turn', 'memory', 'agent', 'trust']
+/** The folders that are divided by area, and what each has besides. */
+const DIVIDED: Record<string, string[]> = {
+  'src/graphql': ['schema.ts'],
+  'src/domain': ['background', 'deps.ts'],
+  'src/store/sql': ['background'],
+}
+
+/** Files of the folders in DIVIDED that are in no area. */
+export const outsideAreas = (files: readonly SourceFile[]): string[] =>
+  Object.entries(DIVIDED).flatMap(([folder, besides]) =>
+    files
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith(`${folder}/`))
+      .filter((path) => ![...AREAS, ...besides].includes(path.slice(folder.length + 1).split('/')[0]!)),
+  )
+
+/** Minimum number of entries of a folder in src, and maximum number of its files. */
+const FOLDER = { entries: 2, files: 15 }
+/** Folders with other sizes: the client waits for its own division, and the hooks are one file. */
+const OTHER_SIZES = new Set(['src/client', 'src/react'])
+
+/** Folders of src with too many files, or with a single entry. */
+export function wrongFolderSizes(files: readonly SourceFile[]): string[] {
+  const folders = new Map<string, { files: number; entries: Set<string> }>()
+  for (const { path } of files) {
+    const names = path.split('/')
+    for (let depth = 1; depth < names.length; depth++) {
+      const folder = names.slice(0, depth).join('/')
+      const known = folders.get(folder) ?? { files: 0, entries: new Set() }
+      folders.set(folder, known)
+      known.entries.add(names[depth]!)
+      if (depth === names.length - 1) known.files += 1
+    }
+  }
+  return [...folders]
+    .filter(([folder]) => !OTHER_SIZES.has(folder))
+    .filter(([, { files: count, entries }]) => count > FOLDER.files || entries.size < FOLDER.entries)
+    .map(([folder, { files: count, entries }]) => `${folder} has ${count} files, ${entries.size} entries`)
+}
 
 /** Cycles in a graph of names, each as `a → b → a`. */
 function cyclesIn(next: ReadonlyMap<string, Iterable<string>>): string[] {
@@ -300,20 +164,6 @@ export const fileCycles = (files: readonly SourceFile[]): string[] =>
       ]),
     ),
   )
-
-/** Import cycles between folders of the domain, types included. */
-export function folderCycles(files: readonly SourceFile[]): string[] {
-  const next = new Map<string, Set<string>>()
-  for (const file of files) {
-    const folder = domainFolderOf(file.path)
-    if (folder === null) continue
-    const others = innerImports(file).flatMap(({ to }) => domainFolderOf(to) ?? [])
-    const imported = next.get(folder) ?? new Set()
-    for (const other of others) if (other !== folder) imported.add(other)
-    next.set(folder, imported)
-  }
-  return cyclesIn(next)
-}
 
 /** The layers that may import GraphQL packages. */
 const GRAPHQL_LAYERS = ['graphql', 'faces', 'server']
@@ -359,11 +209,11 @@ export const misplacedEnvironment = (files: readonly SourceFile[]): string[] =>
 /** The files of the domain that may use the process's clock. */
 const OWN_TIME = new Set([
   // Schemas, which have no dependencies. Each compares a time that a client gives with the current time.
-  'src/domain/input.ts',
-  'src/domain/api-key/api-key.ts',
+  'src/domain/kernel/input.ts',
+  'src/domain/trust/api-key/api-key.ts',
   // They free unused memory. The caches below them measure the time themselves.
-  'src/domain/recall/products.ts',
-  'src/domain/recall/index-cache.ts',
+  'src/domain/memory/recall/index/products.ts',
+  'src/domain/memory/recall/index/index-cache.ts',
 ])
 
 /**
@@ -377,7 +227,7 @@ export const timesOfTheProcess = (files: readonly SourceFile[]): string[] =>
 
 /** Files outside clock.ts that start an interval instead of calling `every`. The client imports nothing else. */
 export const ownIntervals = (files: readonly SourceFile[]): string[] =>
-  matching(/\bsetInterval\(/, files).filter((path) => !['clock', 'client'].includes(layerOf(path)))
+  matching(/\bsetInterval\(/, files).filter((path) => path !== 'src/runtime/clock.ts' && layerOf(path) !== 'client')
 
 /** Files outside store/ that contain SQL. */
 export function misplacedSql(files: readonly SourceFile[]): string[] {
@@ -456,7 +306,7 @@ export const importsOutsideSource = (files: readonly SourceFile[]): string[] =>
   )
 
 /** The functions that determine a viewer before a verb runs, or that verbs call to check rights. */
-const BELOW_VERBS = /^src\/domain\/(authorize|known-actor)\.ts$/
+const BELOW_VERBS = /^src\/domain\/kernel\/rights\/(authorize|known-actor)\.ts$/
 
 /** The names that files outside the domain import from it, or export. */
 function namesUsedOutside(files: readonly SourceFile[]): Set<string> {
@@ -478,7 +328,7 @@ export function verbsOf(files: readonly SourceFile[]): DeclaredVerb[] {
   const head =
     /export (?:async )?(?:function|const) (\w+)(?: = (?:async )?)?\(\s*(?:\{[^}]*\}|\w+): [^()]*?\b\w+: Viewer\b/g
   return files
-    .filter(({ path }) => domainFolderOf(path) !== null && !BELOW_VERBS.test(path))
+    .filter(({ path }) => partOf(path) !== null && !BELOW_VERBS.test(path))
     .flatMap(({ path, code }) =>
       [...code.matchAll(head)]
         .filter(([, name]) => used.has(name!))

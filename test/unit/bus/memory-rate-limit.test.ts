@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { createMemoryRateLimit } from '../../../src/bus/memory-rate-limit.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { POINTS, rateLimitContract } from '../../contract/rate-limit.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import * as documents from '../../../src/client/documents.ts'
 import { possibleTypes } from '../../../src/client/generated.ts'
 import { schema } from '../../../src/graphql/schema.ts'
-import { selectsOnlyShareable } from '../../../src/graphql/sharing.ts'
+import { selectsOnlyShareable } from '../../../src/graphql/kernel/rights/sharing.ts'
 
 it.each(Object.entries(documents))('%s is valid', (_, text) => {
   expect(validate(schema, parse(text)).map(({ message }) => message)).toEqual([])

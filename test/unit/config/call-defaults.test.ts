@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
-import { MAX_HITS, MAX_TOKENS } from '../../../src/domain/call-defaults.ts'
-import { MAX_TTL_SECONDS } from '../../../src/domain/retention-policy.ts'
+import { MAX_HITS, MAX_TOKENS } from '../../../src/domain/kernel/call-defaults.ts'
+import { MAX_TTL_SECONDS } from '../../../src/domain/conversation/retention-policy.ts'
 import { problemsOf } from '../../support/environment.ts'
 
 it.each([

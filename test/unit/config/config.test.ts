@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Config, loadConfig, variables } from '../../../src/config/config.ts'
-import { BUILT_IN_DEFAULTS } from '../../../src/domain/call-defaults.ts'
+import { BUILT_IN_DEFAULTS } from '../../../src/domain/kernel/call-defaults.ts'
 import { problemsOf } from '../../support/environment.ts'
 
 const defaults: Config = {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
-import { redact } from '../../../src/text/redact.ts'
+import { redact } from '../../../src/text/redact/redact.ts'
 import { problemsOf } from '../../support/environment.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'colloquy-patterns-'))

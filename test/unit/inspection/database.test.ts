@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { findingsOfState, findingsOfWork, isOlder } from '../../../src/inspection/database.ts'
-import type { DatabaseState, WorkState } from '../../../src/store/inspect-database.ts'
+import type { DatabaseState, WorkState } from '../../../src/store/db/inspect-database.ts'
 
 const STATE: DatabaseState = {
   version: '17.2',

@@ -1,9 +1,9 @@
 // Finds the conversations that can match a filter by metadata or title. Calls database functions that use the indexes
 // conversation_metadata and conversation_title, because row-level security keeps other statements from using them.
 
-import type { Pool } from '../../tenant-pool.ts'
-import type { MetadataConditions } from '../metadata.ts'
-import { containing } from '../sql.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
+import type { MetadataConditions } from '../kernel/metadata.ts'
+import { containing } from '../kernel/sql.ts'
 
 /**
  * Maximum number of candidates of one condition. If more conversations of the tenant meet the condition, the statement

@@ -2,12 +2,12 @@
 // pg, because nearly every request runs one of these statements, and Prisma takes 10 µs more per row of a list
 // (`npm run bench -- http`).
 
-import { readOf, readOne, type Read } from '../../read.ts'
-import type { Pool } from '../../tenant-pool.ts'
+import { readOf, readOne, type Read } from '../../db/read.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
 import type { CompactionStrategy, ConversationVisibility, Retention } from '../../generated/enums.ts'
-import { metadataMatches, printConditions, type MetadataConditions } from '../metadata.ts'
+import { metadataMatches, printConditions, type MetadataConditions } from '../kernel/metadata.ts'
 import { findCandidates } from './find-candidates.ts'
-import { containing, empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
+import { containing, empty, join, parameter, raw, sql, type Sql } from '../kernel/sql.ts'
 import { hasUnread } from '../turn/unread.ts'
 import {
   among,
@@ -18,8 +18,8 @@ import {
   VIEWER,
   views,
   type HowMany,
-} from '../visible.ts'
-import type { Viewer } from '../../viewer.ts'
+} from '../kernel/visible.ts'
+import type { Viewer } from '../../db/viewer.ts'
 
 export type ConversationRow = {
   id: string
@@ -60,7 +60,7 @@ export type ConversationRow = {
   /** Number of committed turns without audience, and their token count. The viewer may see more or fewer turns. */
   publicTurnCount: number
   publicTokenCount: number
-  /** The viewer's view: see domain/view.ts. `viewActor` is null if the viewer was never a participant. */
+  /** The viewer's view: see domain/kernel/view.ts. `viewActor` is null if the viewer was never a participant. */
   viewActor: string | null
   windows: number[]
   addressed: boolean
@@ -138,7 +138,7 @@ type ConversationList = {
 
 /**
  * Whether the viewer sees the title: it is not automatic, the viewer was never a participant, or the viewer's windows
- * contain every seq from `title_from` to `title_seq`. The same rule as `seesAllOf` in domain/view.ts.
+ * contain every seq from `title_from` to `title_seq`. The same rule as `seesAllOf` in domain/kernel/view.ts.
  */
 const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR NOT EXISTS (
   SELECT FROM generate_series(0, cardinality(p.windows) / 2) i

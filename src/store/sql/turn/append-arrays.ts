@@ -1,8 +1,8 @@
 // Encodes the calls of append_turns as arrays with one element per turn, because typed parameters take less time than
 // JSON. Large arrays are encoded in Postgres' binary format, which can be done in steps.
 
-import { jsonSteps, unitsOf } from '../../../json-steps.ts'
-import { binaryIntegers, binaryTexts } from '../../binary-array.ts'
+import { jsonSteps, unitsOf } from '../../../runtime/json/in-steps.ts'
+import { binaryIntegers, binaryTexts } from '../../vectors/binary-array.ts'
 import type { AppendCall, AppendedTurn } from './append-call.ts'
 
 /** Number of UTF-16 units of turns above which the parameters of a statement are encoded in steps. */

@@ -35,7 +35,7 @@ export type AppendedTurn = {
   createdAt?: Date | null
   /** Time at which the server received the turn; required if `createdAt` is given. */
   importedAt?: Date | null
-  /** Index entry for recall (domain/indexing/index-entry.ts); if omitted, the turn is indexed later. */
+  /** Index entry for recall (domain/memory/indexing/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
   cues?: number
   /** Id of a turn of the conversation that the author sees. */

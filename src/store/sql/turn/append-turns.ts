@@ -3,9 +3,9 @@
 // Prisma would take about twice as long (`npm run bench -- append`).
 
 import type { ApprovalState } from '../../generated/enums.ts'
-import { runSteps, runStepsYielding } from '../../../yield.ts'
-import type { Pool } from '../../tenant-pool.ts'
-import type { ClaimState } from '../claim/claim-columns.ts'
+import { runSteps, runStepsYielding } from '../../../runtime/yield.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
+import type { ClaimState } from '../agent/claim/claim-columns.ts'
 import { isLarge, toArrays } from './append-arrays.ts'
 import type { AppendCall, AppendLimits, ToolCallRef } from './append-call.ts'
 

@@ -2,10 +2,10 @@
 // with an audience that the viewer sees (index turn_private). For any other view, counts the turns one by one. Uses
 // pg's named statements, because every recall and every list counts turns (`npm run bench -- recall`, `http`).
 
-import type { Pool } from '../../tenant-pool.ts'
-import { raw, sql, type Sql } from '../sql.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
+import { raw, sql, type Sql } from '../kernel/sql.ts'
 import { unreadTurns } from './unread.ts'
-import { newest, VIEWER, views, visible, seesAllPublic } from '../visible.ts'
+import { newest, VIEWER, views, visible, seesAllPublic } from '../kernel/visible.ts'
 
 export type TurnCount = { turnCount: number; tokenCount: number }
 

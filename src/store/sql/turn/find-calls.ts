@@ -1,7 +1,7 @@
 // Calls the SQL function find_calls (prisma/functions/find_calls.sql) for a newer version of a turn. append_turns and
 // close_turn call it themselves.
 
-import type { Tx } from '../../db.ts'
+import type { Tx } from '../../db/db.ts'
 import type { ToolResultRef } from './append-call.ts'
 import type { ResultFault, WaitingCall } from './append-turns.ts'
 

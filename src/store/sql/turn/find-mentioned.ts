@@ -1,6 +1,6 @@
 // Calls the SQL function find_mentioned (prisma/functions/find_mentioned.sql).
 
-import type { Tx } from '../../db.ts'
+import type { Tx } from '../../db/db.ts'
 
 /** Returns the present participants that the names mention; null for none. The transaction has locked the journal. */
 export async function findMentioned(

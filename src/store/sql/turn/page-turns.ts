@@ -2,13 +2,13 @@
 // turn_place (conversation_id, root_seq, seq). Uses pg's named statements, because every transcript query reads a page
 // (`npm run bench -- http`).
 
-import { readOf, readOne, type Read } from '../../read.ts'
-import type { Pool } from '../../tenant-pool.ts'
+import { readOf, readOne, type Read } from '../../db/read.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
 import type { Role } from '../../generated/enums.ts'
 import { selectedColumns, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { turnJson, type TurnTemplate } from './turn-json.ts'
-import { empty, parameter, raw, sql, type Sql } from '../sql.ts'
-import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
+import { empty, parameter, raw, sql, type Sql } from '../kernel/sql.ts'
+import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../kernel/visible.ts'
 
 /** Sort key of a version in a transcript, which is ordered by position, then by seq. */
 export type TurnPosition = { position: number; seq: number }

@@ -1,8 +1,8 @@
 // Reads the kinds of the authors of turns. A named statement of pg, because clients may record facts as often as turns.
 
 import type { ParticipantKind } from '../../generated/enums.ts'
-import type { Pool } from '../../tenant-pool.ts'
-import { raw, type Sql } from '../sql.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
+import { raw, type Sql } from '../kernel/sql.ts'
 
 /**
  * The kind of the author of turn `t`, who is participant `p`: the kind of the author's own credential or, if none wrote

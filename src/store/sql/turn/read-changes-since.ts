@@ -2,10 +2,10 @@
 // were open at the entry and are closed now. A named statement of pg, because every read of turns since an entry runs
 // it.
 
-import type { Pool } from '../../tenant-pool.ts'
-import { raw, sql } from '../sql.ts'
-import { VIEWER, views, visible } from '../visible.ts'
-import type { Viewer } from '../../viewer.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
+import { raw, sql } from '../kernel/sql.ts'
+import { VIEWER, views, visible } from '../kernel/visible.ts'
+import type { Viewer } from '../../db/viewer.ts'
 
 const STATEMENT = sql`
   SELECT min(t.root_seq) AS "firstPosition",
@@ -23,7 +23,7 @@ type ChangesSince = { firstPosition: number | null; closedIds: string[] }
 
 /**
  * The visible changes, after the entry `seq`, of turns with position up to `seq`. Reads the later entries of the
- * conversations; APPEND_LIMITS (domain/turn/append.ts) limits the number of open turns, and hence of `closedIds`.
+ * conversations; APPEND_LIMITS (domain/turn/append/append.ts) limits the number of open turns, and hence of `closedIds`.
  */
 export async function readChangesSince(
   pool: Pool,

@@ -1,12 +1,12 @@
 // Reads visible turns by id or by seq, their next and previous versions, and their version numbers. Uses pg's named
 // statements, because every lookup of turns by id and every recall that finds turns runs one of these reads.
 
-import { readOf, type Read } from '../../read.ts'
-import type { Pool } from '../../tenant-pool.ts'
+import { readOf, type Read } from '../../db/read.ts'
+import type { Pool } from '../../db/tenant-pool.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
-import { parameter, raw, sql } from '../sql.ts'
-import { among, howMany, VIEWER, views, visible, type HowMany } from '../visible.ts'
-import type { Viewer } from '../../viewer.ts'
+import { parameter, raw, sql } from '../kernel/sql.ts'
+import { among, howMany, VIEWER, views, visible, type HowMany } from '../kernel/visible.ts'
+import type { Viewer } from '../../db/viewer.ts'
 
 const view = sql`CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = t.conversation_id'))}) v`
 

@@ -2,7 +2,7 @@
 // Add a new column to COLUMNS, and to prisma/schema.prisma with a migration.
 
 import type { Role, TurnStatus } from '../../generated/enums.ts'
-import { raw, type Sql } from '../sql.ts'
+import { raw, type Sql } from '../kernel/sql.ts'
 
 /** A column of the table turn, and the type of its values. */
 const column = <Value>(name: string) => ({ name }) as { name: string; value?: Value }

@@ -1,7 +1,7 @@
 // Turns as JSON that Postgres renders: the list of a page's turns passes through the server as text, so that the server
 // neither converts rows to objects nor serialises objects (`npm run bench -- http`).
 
-import { raw, sql, type Sql } from '../sql.ts'
+import { raw, sql, type Sql } from '../kernel/sql.ts'
 import type { TurnRow } from './turn-columns.ts'
 
 /**

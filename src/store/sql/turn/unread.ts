@@ -2,8 +2,8 @@
 // newest version, whose position is after the participant's read mark or that were committed after it. Every list and
 // count of unread turns uses these fragments.
 
-import { raw, sql, type Sql } from '../sql.ts'
-import { newest, visible } from '../visible.ts'
+import { raw, sql, type Sql } from '../kernel/sql.ts'
+import { newest, visible } from '../kernel/visible.ts'
 
 /**
  * The turns that participant `p` has not read, as a subquery. Uses the indexes turn_place and entry_committed: the

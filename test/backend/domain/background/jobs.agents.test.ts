@@ -2,9 +2,9 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
-import { updateConversation } from '../../../../src/domain/conversation.ts'
-import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
-import { getJobs } from '../../../../src/domain/job/job.ts'
+import { updateConversation } from '../../../../src/domain/conversation/conversation.ts'
+import { GATHER_MS } from '../../../../src/domain/background/job/find-work.ts'
+import { getJobs } from '../../../../src/domain/background/job/job.ts'
 import { backends } from '../../../support/backend.ts'
 import { fakeClock } from '../../../support/fake-clock.ts'
 import { read } from '../../../support/reading.ts'

@@ -1,9 +1,9 @@
 // Automatic compaction on real databases: after an append, on a sweep, and after a failure.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { compactDue } from '../../../../src/domain/summary/compact.ts'
+import { compactDue } from '../../../../src/domain/memory/summary/compact.ts'
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
-import { appendTurns } from '../../../../src/domain/turn/append.ts'
+import { appendTurns } from '../../../../src/domain/turn/append/append.ts'
 import { backends } from '../../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../../support/covering.ts'
 import { read } from '../../../support/reading.ts'

@@ -3,19 +3,19 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
-import type { AutomaticThresholds } from '../../../../src/domain/automatic-thresholds.ts'
+import type { AutomaticThresholds } from '../../../../src/domain/kernel/automatic-thresholds.ts'
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
-import { createConversation } from '../../../../src/domain/conversation.ts'
-import { deleteConversation } from '../../../../src/domain/erasure/delete-conversation.ts'
-import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
-import { recordFacts, retractFact } from '../../../../src/domain/fact/record.ts'
-import { getProfiles } from '../../../../src/domain/profile/profile.ts'
+import { createConversation } from '../../../../src/domain/conversation/conversation.ts'
+import { deleteConversation } from '../../../../src/domain/trust/erasure/delete-conversation.ts'
+import { GATHER_MS } from '../../../../src/domain/background/job/find-work.ts'
+import { recordFacts, retractFact } from '../../../../src/domain/memory/fact/record.ts'
+import { getProfiles } from '../../../../src/domain/memory/profile/profile.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
 import { backends } from '../../../support/backend.ts'
 import { fakeClock } from '../../../support/fake-clock.ts'
 import { useWorld } from '../../../support/world.ts'
 import { isLong } from '../../../support/long.ts'
-import { SYSTEM } from '../../../../src/store/scope.ts'
+import { SYSTEM } from '../../../../src/store/db/scope.ts'
 
 const DEFAULTS = loadConfig({}).automatic
 

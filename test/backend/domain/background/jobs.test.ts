@@ -2,14 +2,14 @@
 // number of processes.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createConversation } from '../../../../src/domain/conversation.ts'
+import { createConversation } from '../../../../src/domain/conversation/conversation.ts'
 import type { Deps } from '../../../../src/domain/deps.ts'
-import type { AutomaticThresholds } from '../../../../src/domain/automatic-thresholds.ts'
+import type { AutomaticThresholds } from '../../../../src/domain/kernel/automatic-thresholds.ts'
 import { startJobs } from '../../../../src/domain/background/jobs.ts'
-import { GATHER_MS } from '../../../../src/domain/job/find-work.ts'
-import { QUEUES } from '../../../../src/domain/job/worker.ts'
-import { appendTurn } from '../../../../src/domain/turn/append.ts'
-import type { Viewer } from '../../../../src/domain/view.ts'
+import { GATHER_MS } from '../../../../src/domain/background/job/find-work.ts'
+import { QUEUES } from '../../../../src/domain/background/job/worker.ts'
+import { appendTurn } from '../../../../src/domain/turn/append/append.ts'
+import type { Viewer } from '../../../../src/domain/kernel/view.ts'
 import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
 import { fakeClock } from '../../../support/fake-clock.ts'
 import { readRuns, summariesOf, untilAborted, withExtractor } from '../../../support/automatic.ts'
@@ -17,8 +17,8 @@ import { backends } from '../../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../../support/process.ts'
 import { isLong } from '../../../support/long.ts'
 import { sql } from '../../../support/sql.ts'
-import type { Subject } from '../../../../src/store/job-queue.ts'
-import { SYSTEM } from '../../../../src/store/scope.ts'
+import type { Subject } from '../../../../src/store/jobs/job-queue.ts'
+import { SYSTEM } from '../../../../src/store/db/scope.ts'
 
 const ALL: AutomaticThresholds = { titles: false, threadSummaryEvery: 10, factExtractionEvery: 7, userSummaryEvery: 9 }
 const NONE: AutomaticThresholds = { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0 }

@@ -3,9 +3,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { newId } from '../../../../src/domain/id.ts'
-import { abortTurn, appendDelta, commitTurn } from '../../../../src/domain/streaming-turn/stream.ts'
-import { appendTurns, openTurn } from '../../../../src/domain/turn/append.ts'
+import { newId } from '../../../../src/domain/kernel/id.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../../../src/domain/turn/streaming/stream.ts'
+import { appendTurns, openTurn } from '../../../../src/domain/turn/append/append.ts'
 import {
   history,
   MIN_SHARE_BYTES,

@@ -1,10 +1,10 @@
 // Pinning and unpinning turns: all versions, journal entries, subscribers, contexts, permissions, and the list filter.
 
 import { describe, expect, it } from 'vitest'
-import { buildContext } from '../../../../src/domain/context/build.ts'
-import { addParticipant, removeParticipant } from '../../../../src/domain/participant.ts'
-import { appendDelta, commitTurn } from '../../../../src/domain/streaming-turn/stream.ts'
-import { openTurn } from '../../../../src/domain/turn/append.ts'
+import { buildContext } from '../../../../src/domain/memory/context/build.ts'
+import { addParticipant, removeParticipant } from '../../../../src/domain/conversation/participant/participant.ts'
+import { appendDelta, commitTurn } from '../../../../src/domain/turn/streaming/stream.ts'
+import { openTurn } from '../../../../src/domain/turn/append/append.ts'
 import { pageOfTurns, turnCursor } from '../../../../src/domain/turn/history.ts'
 import { pinTurn, unpinTurn } from '../../../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
@@ -14,7 +14,7 @@ import { backends } from '../../../support/backend.ts'
 import { read, sawSeq } from '../../../support/reading.ts'
 import { useWorld } from '../../../support/world.ts'
 import { WRITER } from '../../../support/writer.ts'
-import { SYSTEM } from '../../../../src/store/scope.ts'
+import { SYSTEM } from '../../../../src/store/db/scope.ts'
 
 describe.each(backends)('a pin on $name', (backend) => {
   const world = useWorld(backend)

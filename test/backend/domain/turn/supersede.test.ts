@@ -1,12 +1,12 @@
 // Edits: a new version at the position of the old one, by the same author, for the same audience.
 
 import { describe, expect, it } from 'vitest'
-import { getConversations } from '../../../../src/domain/conversation.ts'
-import { newId } from '../../../../src/domain/id.ts'
-import { addParticipant, removeParticipant } from '../../../../src/domain/participant.ts'
-import { abortTurn, appendDelta } from '../../../../src/domain/streaming-turn/stream.ts'
-import { appendTurn, openTurn } from '../../../../src/domain/turn/append.ts'
-import type { TurnInput } from '../../../../src/domain/turn/turn-input.ts'
+import { getConversations } from '../../../../src/domain/conversation/conversation.ts'
+import { newId } from '../../../../src/domain/kernel/id.ts'
+import { addParticipant, removeParticipant } from '../../../../src/domain/conversation/participant/participant.ts'
+import { abortTurn, appendDelta } from '../../../../src/domain/turn/streaming/stream.ts'
+import { appendTurn, openTurn } from '../../../../src/domain/turn/append/append.ts'
+import type { TurnInput } from '../../../../src/domain/turn/append/turn-input.ts'
 import { countOfTurns, history, pageOfTurns } from '../../../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../../../src/domain/turn/supersede.ts'
 import {
@@ -17,7 +17,7 @@ import {
   isEdited,
 } from '../../../../src/domain/turn/turn.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../../src/errors.ts'
-import { readJournal } from '../../../../src/store/sql/event/read-journal.ts'
+import { readJournal } from '../../../../src/store/sql/turn/journal/read-journal.ts'
 import { backends } from '../../../support/backend.ts'
 import { LIMITS, useWorld, type Tenant } from '../../../support/world.ts'
 import { WRITER } from '../../../support/writer.ts'

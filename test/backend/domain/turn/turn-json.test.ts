@@ -2,9 +2,9 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eraseTurn } from '../../../../src/domain/erasure/erase-turn.ts'
-import { abortTurn, appendDelta } from '../../../../src/domain/streaming-turn/stream.ts'
-import { appendTurns, openTurn } from '../../../../src/domain/turn/append.ts'
+import { eraseTurn } from '../../../../src/domain/trust/erasure/erase-turn.ts'
+import { abortTurn, appendDelta } from '../../../../src/domain/turn/streaming/stream.ts'
+import { appendTurns, openTurn } from '../../../../src/domain/turn/append/append.ts'
 import { pageOfTurnJson, pageOfTurns } from '../../../../src/domain/turn/history.ts'
 import { pinTurn } from '../../../../src/domain/turn/pin.ts'
 import { turnTemplate, type TemplateField } from '../../../../src/domain/turn/turn-json.ts'

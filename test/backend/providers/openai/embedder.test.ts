@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
-import { dot } from '../../../../src/dot.ts'
+import { dot } from '../../../../src/runtime/dot.ts'
 import { unit, type Embedder } from '../../../../src/providers/ports/embedder.ts'
 import type { RetryPolicy } from '../../../../src/providers/openai/calls.ts'
 import { createOpenAiEmbedder, type OpenAiSettings } from '../../../../src/providers/openai/embedder.ts'

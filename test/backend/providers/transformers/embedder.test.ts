@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
-import { dot } from '../../../../src/dot.ts'
+import { dot } from '../../../../src/runtime/dot.ts'
 import { unit, type Embedder } from '../../../../src/providers/ports/embedder.ts'
 import { createTransformersEmbedder } from '../../../../src/providers/transformers/embedder.ts'
 import { fakeVector } from '../../../support/fake-openai.ts'

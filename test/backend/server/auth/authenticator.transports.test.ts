@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApiKey, revokeApiKey, rotateApiKey } from '../../../../src/domain/api-key/api-key.ts'
-import { newId } from '../../../../src/domain/id.ts'
+import { createApiKey, revokeApiKey, rotateApiKey } from '../../../../src/domain/trust/api-key/api-key.ts'
+import { newId } from '../../../../src/domain/kernel/id.ts'
 import { backends, embedded } from '../../../support/backend.ts'
 import { TRANSPORTS, type Outcome } from '../../../support/credentials.ts'
 import { useServer } from '../../../support/server.ts'
@@ -17,7 +17,7 @@ import {
   unsigned,
   type Issuer,
 } from '../../../support/tokens.ts'
-import { SYSTEM } from '../../../../src/store/scope.ts'
+import { SYSTEM } from '../../../../src/store/db/scope.ts'
 
 const now = () => Math.floor(Date.now() / 1000)
 const transports = Object.entries(TRANSPORTS)

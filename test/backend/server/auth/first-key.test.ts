@@ -4,12 +4,12 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readToken } from '../../../../src/domain/api-key/token.ts'
-import { createVerifier } from '../../../../src/domain/api-key/verify.ts'
+import { readToken } from '../../../../src/domain/trust/api-key/token.ts'
+import { createVerifier } from '../../../../src/domain/trust/api-key/verify.ts'
 import { FirstKeyError, writeFirstKey } from '../../../../src/server/auth/first-key.ts'
 import { embedded } from '../../../support/backend.ts'
 import { useWorld } from '../../../support/world.ts'
-import { SYSTEM } from '../../../../src/store/scope.ts'
+import { SYSTEM } from '../../../../src/store/db/scope.ts'
 
 describe.each([embedded])('the first key', (backend) => {
   const world = useWorld(backend)

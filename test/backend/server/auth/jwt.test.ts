@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../../src/config/config.ts'
 import { Unavailable } from '../../../../src/errors.ts'
-import { systemClock } from '../../../../src/clock.ts'
+import { systemClock } from '../../../../src/runtime/clock.ts'
 import { createJwtVerifier, InvalidToken } from '../../../../src/server/auth/jwt.ts'
 import { claimsOf, ISSUER, SECRET, signWithSecret, startIssuer, type Issuer } from '../../../support/tokens.ts'
 

@@ -1,7 +1,7 @@
 // The content of a turn: parsing and storing of parts, derived values, and equality of content.
 
 import { describe, expect, it } from 'vitest'
-import { parse } from '../../../../src/domain/input.ts'
+import { parse } from '../../../../src/domain/kernel/input.ts'
 import {
   contentOf,
   digest,

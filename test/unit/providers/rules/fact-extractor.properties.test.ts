@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_FACTS_PER_TURN, type ExtractorTurn } from '../../../../src/providers/ports/fact-extractor.ts'
 import { createRulesExtractor } from '../../../../src/providers/rules/fact-extractor.ts'
-import { verbOf } from '../../../../src/providers/rules/verbs.ts'
+import { verbOf } from '../../../../src/providers/rules/sentences/verbs.ts'
 import { LABELLED } from './labels.ts'
 
 const extractor = createRulesExtractor()

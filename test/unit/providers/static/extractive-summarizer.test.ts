@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createExtractiveSummarizer } from '../../../../src/providers/static/extractive-summarizer.ts'
 import { createStaticEmbedder } from '../../../../src/providers/static/embedder.ts'
 import type { SummarizerTurn, Summarizer } from '../../../../src/providers/ports/summarizer.ts'
-import { HEADINGS, readMinutes } from '../../../../src/text/minutes.ts'
+import { HEADINGS, readMinutes } from '../../../../src/text/dates/minutes.ts'
 import { countInline, createTokenCounter } from '../../../../src/text/tokens.ts'
 import { MINUTES_CASES } from './minutes-cases.ts'
 

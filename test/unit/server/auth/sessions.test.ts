@@ -1,7 +1,7 @@
 // The sessions of tokens, with a clock and a verifier that the test controls.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Principal } from '../../../../src/domain/principal.ts'
+import type { Principal } from '../../../../src/domain/kernel/rights/principal.ts'
 import { EXPIRED, OF_PROBLEM } from '../../../../src/server/auth/refusals.ts'
 import { createSessions, RECHECK_MS, type Credential, type Sessions } from '../../../../src/server/auth/sessions.ts'
 import { fakeClock, type FakeClock } from '../../../support/fake-clock.ts'

@@ -1,0 +1,254 @@
+// Writes one reply of a run: builds the context, opens a streaming turn, calls the provider, and commits the turn with
+// the text and the tool calls of the reply. If the call fails, the turn is aborted and keeps its text.
+
+import { randomBytes } from 'node:crypto'
+import { InvalidInput, NotAllowed, NotFound } from '../../../../errors.ts'
+import type { ProviderToolCall } from '../../../../providers/ports/provider-adapter.ts'
+import type { RunRow } from '../../../../store/sql/agent/run/run-columns.ts'
+import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../../../store/sql/agent/run/provider-calls.ts'
+import { buildContext } from '../../../memory/context/build.ts'
+import { storeContext } from '../../../memory/context/store.ts'
+import { findAnswered } from '../../../memory/context/material/find-answered.ts'
+import { abortOwnTurn, abortTurn, commitTurn } from '../../../turn/streaming/stream.ts'
+import { openTurn, STREAM_LEASE } from '../../../turn/append/append.ts'
+import type { PartInput } from '../../../turn/content.ts'
+import type { Turn } from '../../../turn/turn.ts'
+import type { Viewer } from '../../../kernel/view.ts'
+import { callProvider, isRefusal } from './call-provider.ts'
+import { announceRun } from '../change.ts'
+import { notAllowed, readerOf, sourcesFor } from '../credential.ts'
+import type { RunDeps } from '../deps.ts'
+import { RunFailure, RunLost, failureOf } from './failure.ts'
+import { runLeaseSeconds } from '../lease.ts'
+import type { RunOptions } from '../options.ts'
+import { composePrompt } from './prompt.ts'
+import { requireQuota, reserveQuota } from '../quota.ts'
+import { withoutPrivate } from '../readers.ts'
+import { MAX_CALLS, type OfferedTool } from '../tools/tools.ts'
+import { createTurnWriter, persist } from './turn-writer.ts'
+
+export type WaitingState = 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL'
+
+/** A run that this process executes. */
+export type HeldRun = {
+  run: RunRow & { holder: string }
+  options: RunOptions
+  tools: readonly OfferedTool[]
+  /** The waiting state from which the run was continued; null for a run that has just started. */
+  from: WaitingState | null
+  /** Token of the agent's claim on the turn that the run answers; null for none. */
+  claimToken: string | null
+}
+
+export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
+
+export const agentOf = ({ tenant, actor }: RunRow): Viewer => ({ tenant, actor })
+
+/** Returns the id of the turn that the run answers; null if it answers none, or the turn can no longer be answered. */
+async function answeredTurn(deps: RunDeps, run: RunRow): Promise<string | null> {
+  if (run.replyToId === null) return null
+  return findAnswered(deps, agentOf(run), run.conversationId, run.replyToId).then(
+    ({ id }) => id,
+    (error: unknown) => {
+      if (error instanceof InvalidInput || error instanceof NotFound) return null
+      throw error
+    },
+  )
+}
+
+/** Returns the messages for the provider, their token count, and the id of the stored context; null for none. */
+async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
+  const reader = await readerOf(deps, run)
+  const { tokenBudget: given, store, ...context } = sourcesFor(reader, options.context ?? {})
+  const tokenBudget = given ?? (await deps.defaults.of(run.tenant)).tokenBudget
+  const answering = await answeredTurn(deps, run)
+  const { conversationId, actor } = run
+  const parts = { instructions: options.instructions ?? null, tools, tokenBudget }
+  let contextId: string | null = null
+  const prompt = await composePrompt(
+    parts,
+    (text) => deps.tokens.count(text),
+    async (budget) => {
+      const input = { ...context, conversationId, as: actor, answering, tokenBudget: budget }
+      const built = await buildContext(deps, agentOf(run), input, reader).catch((error: unknown) => {
+        throw error instanceof NotAllowed ? notAllowed(error) : error
+      })
+      const sent = await withoutPrivate(deps, run, built)
+      if (store) contextId = (await storeContext(deps, agentOf(run), conversationId, sent)).id
+      return sent
+    },
+  )
+  return { ...prompt, contextId }
+}
+
+/** The parameters of the call, other than its messages. */
+function paramsOf({ run, options, tools }: HeldRun) {
+  const choice = options.toolChoice ?? 'AUTO'
+  return {
+    ...(tools.length === 0 || choice === 'NONE'
+      ? null
+      : {
+          tools: tools.map(({ execute: _, approval: _approval, schema, ...tool }) => ({
+            ...tool,
+            ...(schema ? { schema } : null),
+          })),
+          // A model that must call a tool each time would never answer.
+          toolChoice: choice === 'REQUIRED' && run.round === 0 ? 'required' : 'auto',
+        }),
+    ...(options.maxTokens == null ? null : { maxTokens: options.maxTokens }),
+    ...(options.agentContext == null ? null : { agentContext: options.agentContext }),
+    metadata: { provider: run.provider, model: run.model },
+  }
+}
+
+type OpenReply = { turn: Turn; writerToken: string; round: number }
+
+/** Opens the turn of the reply and records the call. @throws RunLost if the run has ended or has another holder */
+async function openReply(
+  deps: RunDeps,
+  { run, claimToken }: HeldRun,
+  prompt: { tokens: number; contextId: string | null },
+): Promise<OpenReply> {
+  const agent = agentOf(run)
+  const writerToken = randomBytes(24).toString('base64url')
+  const leaseSeconds = runLeaseSeconds(deps)
+  const { turn } = await openTurn(deps, agent, {
+    conversationId: run.conversationId,
+    writerToken,
+    leaseSeconds: leaseSeconds < STREAM_LEASE.min ? null : leaseSeconds,
+    claimToken,
+    turn: {
+      role: 'ASSISTANT',
+      model: run.model,
+      adapter: run.provider,
+      traceId: run.id,
+      replyToId: run.replyToId,
+      contextId: prompt.contextId,
+      audience: run.audience,
+    },
+  })
+  const key = { tenant: run.tenant, runId: run.id, holder: run.holder }
+  const round = await beginCall(deps.pool, key, { turnId: turn.id, promptTokens: prompt.tokens })
+  if (round === null) {
+    await abortTurn(deps, agent, { turnId: turn.id, writerToken, reason: 'The run has ended.' }).catch(() => {})
+    throw new RunLost()
+  }
+  announceRun(deps, run.id)
+  return { turn, writerToken, round }
+}
+
+/** Returns the token usage that the provider reported, or else the counts of the server, with `isEstimated`. */
+const usageOf = (
+  reported: { inputTokens: number; outputTokens: number } | undefined,
+  counted: { prompt: number; completion: number },
+): Pick<EndedCall, 'promptTokens' | 'completionTokens' | 'isEstimated'> =>
+  reported
+    ? { promptTokens: reported.inputTokens, completionTokens: reported.outputTokens, isEstimated: false }
+    : { promptTokens: counted.prompt, completionTokens: counted.completion, isEstimated: true }
+
+const callParts = (calls: readonly ProviderToolCall[]): PartInput[] =>
+  calls.map(({ id, name, arguments: given }) => ({ toolCall: { callId: id, name, arguments: given } }))
+
+function requireUsable(calls: readonly ProviderToolCall[], length: number): void {
+  if (calls.length > MAX_CALLS) {
+    throw new RunFailure('INVALID_REPLY', `The reply has ${calls.length} tool calls; at most ${MAX_CALLS} are allowed.`)
+  }
+  if (new Set(calls.map(({ id }) => id)).size < calls.length) {
+    throw new RunFailure('INVALID_REPLY', 'The reply has two tool calls with the same id.')
+  }
+  if (calls.length === 0 && length === 0) {
+    throw new RunFailure('INVALID_REPLY', 'The reply has neither text nor tool calls.')
+  }
+}
+
+/**
+ * Calls the provider, and writes its reply as a turn. `signal` aborts with the reason to stop the run.
+ * @throws any error that failureOf converts, or the signal's reason
+ */
+export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Reply> {
+  const { run } = held
+  await requireQuota(deps, run.tenant, run.conversationId, run.actor)
+  const provider = deps.providers.get(run.provider)
+  if (!provider) throw new RunFailure('PROVIDER_FAILED', `The server no longer has the provider ${run.provider}.`)
+  const prompt = await promptOf(deps, held)
+  signal.throwIfAborted()
+  // The turn is opened afterwards, so that an agent that waits for tokens does not seem to write.
+  const maxTokens = held.options.maxTokens ?? null
+  await reserveQuota(deps, run, { promptTokens: prompt.tokens, maxTokens }, signal)
+  const { turn, writerToken, round } = await openReply(deps, held, prompt)
+  const agent = agentOf(run)
+  const failing = new AbortController()
+  const either = AbortSignal.any([signal, failing.signal])
+  const writer = createTurnWriter(deps, agent, { turnId: turn.id, writerToken }, (error) => failing.abort(error))
+  const progress = { attempts: 0, length: 0, isBlank: true }
+  const key = { tenant: run.tenant, runId: run.id }
+  try {
+    const params = { messages: prompt.messages, ...paramsOf(held) }
+    const { result, calls } = await callProvider(provider.adapter, params, {
+      clock: deps.clock,
+      stallMs: provider.limitsSilence ? deps.runLimits.maxMs : deps.runLimits.stallMs,
+      signal: either,
+      onAttempt: (attempt) => void (progress.attempts = attempt),
+      async onText(text) {
+        progress.length += text.length
+        if (progress.isBlank) progress.isBlank = text.trim() === ''
+        await writer.write(text)
+      },
+    })
+    await writer.finish()
+    requireUsable(calls, progress.isBlank ? 0 : progress.length)
+    const { usage } = result
+    const committed = await persist(deps, () =>
+      commitTurn(deps, agent, {
+        turnId: turn.id,
+        writerToken,
+        ...(calls.length === 0 ? null : { parts: callParts(calls) }),
+        ...(usage ? { tokenUsage: { prompt: usage.inputTokens, completion: usage.outputTokens } } : null),
+      }),
+    )
+    const counted = { prompt: prompt.tokens, completion: committed.tokenCount }
+    const { attempts } = progress
+    const ended = { round, attempts, ...usageOf(usage, counted), finishReason: result.finishReason ?? null }
+    await persist(deps, () => endCall(deps.pool, key, ended))
+    return { round, turn: committed, calls }
+  } catch (error) {
+    // The text that has arrived is kept, unless the writer itself has failed.
+    await writer.finish().catch(() => {})
+    await abandon(deps, agent, { turnId: turn.id, writerToken }, error, signal)
+    const failed = {
+      round,
+      attempts: Math.max(1, progress.attempts),
+      hasPrompt: progress.attempts > 0 && (signal.aborted || !isRefusal(error)),
+      errorCode: signal.aborted ? String(signal.reason) : failureOf(error).code,
+    }
+    await persist(deps, () => endFailedCalls(deps.pool, key, failed)).catch((err: unknown) =>
+      deps.log.warn({ err }, 'could not record the end of a provider call'),
+    )
+    throw error
+  } finally {
+    writer.stop()
+  }
+}
+
+/** Aborts the turn of a failed call. Never rejects: if this fails, the sweep aborts the turn when its lease expires. */
+async function abandon(
+  deps: RunDeps,
+  agent: Viewer,
+  opened: { turnId: string; writerToken: string },
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
+  const cause = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
+  const reason = (cause ?? 'The run has ended.').slice(0, 1000)
+  await persist(deps, () => abortTurn(deps, agent, { ...opened, reason })).catch(() =>
+    // An agent that has left may not close its turn, so the server closes it. A closed turn does not change.
+    abortOwnTurn(deps, agent.tenant, opened.turnId, reason).catch(() => {}),
+  )
+}
+
+/** The abort reason of the turn, by the reason to stop the run. */
+const REASONS: Readonly<Record<string, string>> = {
+  CANCELLED: 'The run was cancelled.',
+  SHUTDOWN: 'The server was shut down.',
+  TIME_LIMIT: 'The run took too long.',
+}

@@ -1,7 +1,0 @@
-// Dependencies of the functions that build contexts.
-
-import type { RecallDeps } from '../recall/deps.ts'
-import type { SizeCache } from './size-cache.ts'
-import type { TurnGuesses } from './turn-guesses.ts'
-
-export type ContextDeps = RecallDeps & { sizes: SizeCache; turnGuesses: TurnGuesses }

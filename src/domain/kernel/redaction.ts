@@ -1,0 +1,159 @@
+// Removes personal data and secrets from clients' input, before anything is computed from it or stored. Repeated calls
+// are recognised by their redacted input, because a removed value could be guessed from a stored hash of it.
+
+import { counters } from '../../runtime/counters.ts'
+import { redact, type CustomDetector } from '../../text/redact/redact.ts'
+import { createYield } from '../../runtime/yield.ts'
+import { auditRecord } from './audit/line.ts'
+import type { AuditLog } from './audit/audit-log.ts'
+import type { Viewer } from './view.ts'
+
+/** Redaction modes, weakest first. `facts` redacts facts; `turns` redacts facts and all input to conversations. */
+export const REDACT_MODES = ['off', 'facts', 'turns'] as const
+export type RedactMode = (typeof REDACT_MODES)[number]
+
+/** Returns the mode that removes more; null counts as `off`. */
+export const strongerMode = (one: RedactMode, other: RedactMode | null): RedactMode =>
+  other !== null && REDACT_MODES.indexOf(other) > REDACT_MODES.indexOf(one) ? other : one
+
+/** The modes of tenants, which tenant-cache.ts caches. */
+export type RedactionModes = {
+  /** The server's mode. Tenants cannot choose a weaker one. */
+  readonly least: RedactMode
+  /** Returns the mode that applies to the tenant; a promise if it must be read, which rejects if the read fails. */
+  of(tenant: string): RedactMode | Promise<RedactMode>
+  /** Makes this process and, by a message, all other processes read the tenant's mode again. Call it after a change. */
+  changed(tenant: string): void
+}
+
+export type RedactionDeps = {
+  redaction: RedactionModes
+  /** Detectors in addition to the built-in ones. */
+  detectors: readonly CustomDetector[]
+  audit: Pick<AuditLog, 'note'>
+}
+
+/** Number of removed values of each kind. */
+export type Removed = Record<string, number>
+
+/**
+ * The names of input fields whose text is redacted. test/unit/domain/kernel/redaction.inputs.test.ts lists all other fields with
+ * text, each with the reason: identifiers and URLs would be useless if they were changed.
+ */
+const TEXTS: ReadonlySet<string> = new Set([
+  'content',
+  'text',
+  'reasoning',
+  'fileName',
+  'caption',
+  'chunk',
+  'documentName',
+  'title',
+  'displayName',
+  'query',
+  'reason',
+])
+/** The names of input fields with JSON values in which every string and every key is redacted. */
+const DOCUMENTS: ReadonlySet<string> = new Set(['metadata', 'metadataPatch', 'arguments', 'result', 'data'])
+
+/** Counts the removed values for /metrics. */
+function count(removed: Removed): void {
+  for (const [kind, number] of Object.entries(removed)) {
+    counters.redactions.set(kind, (counters.redactions.get(kind) ?? 0) + number)
+  }
+}
+
+/** Returns the text with its sensitive values removed, and counts them in `removed`. */
+function redactText(text: string, detectors: readonly CustomDetector[], removed: Removed): string {
+  const { text: redacted, found } = redact(text, detectors)
+  for (const { kind } of found) removed[kind] = (removed[kind] ?? 0) + 1
+  return redacted
+}
+
+/** Gives each key that is set again another number: `[EMAIL]`, `[EMAIL] 2`, `[EMAIL] 3`. */
+class UniqueKeys {
+  readonly entries = new Map<string, unknown>()
+  readonly #numbers = new Map<string, number>()
+
+  set(key: string, value: unknown): void {
+    let unique = key
+    let number = this.#numbers.get(key) ?? 1
+    while (this.entries.has(unique)) unique = `${key} ${(number += 1)}`
+    if (number > 1) this.#numbers.set(key, number)
+    this.entries.set(unique, value)
+  }
+}
+
+/**
+ * Returns a copy of the value of a field with its texts redacted, and counts the removed values in `removed`.
+ * @param isDocument whether the field is one of DOCUMENTS or inside one
+ */
+function redactValue(
+  value: unknown,
+  name: string,
+  isDocument: boolean,
+  detectors: readonly CustomDetector[],
+  removed: Removed,
+): unknown {
+  if (typeof value === 'string') return isDocument || TEXTS.has(name) ? redactText(value, detectors, removed) : value
+  if (Array.isArray(value)) return value.map((each) => redactValue(each, name, isDocument, detectors, removed))
+  if (value === null || typeof value !== 'object' || value instanceof Date) return value
+  const keys = new UniqueKeys()
+  for (const [key, each] of Object.entries(value)) {
+    const redacted = redactValue(each, key, isDocument || DOCUMENTS.has(key), detectors, removed)
+    keys.set(isDocument ? redactText(key, detectors, removed) : key, redacted)
+  }
+  const { entries } = keys
+  // A provider rejects a changed text with the signature of the original.
+  if (!isDocument && 'reasoning' in value && value.reasoning !== entries.get('reasoning')) entries.delete('signature')
+  return Object.fromEntries(entries)
+}
+
+/** Counts the removed values of one call for /metrics, and notes them in the audit log. */
+export function noteRemoved(
+  { audit }: Pick<RedactionDeps, 'audit'>,
+  viewer: Viewer,
+  verb: string,
+  resources: readonly string[],
+  removed: Removed,
+): void {
+  if (Object.keys(removed).length === 0) return
+  count(removed)
+  audit.note(auditRecord(viewer, 'redact', resources, { details: { verb, ...removed } }))
+}
+
+/**
+ * Returns the parsed input of a verb as it may be stored. In mode `turns`, sensitive values are removed from the fields
+ * TEXTS and DOCUMENTS; counts of the removed values are noted in the audit log.
+ */
+export async function redactInput<T extends object>(
+  deps: RedactionDeps,
+  viewer: Viewer,
+  verb: string,
+  input: T,
+): Promise<T> {
+  const { conversationId, turnId } = input as { conversationId?: string; turnId?: string }
+  return (await redactItems(deps, viewer, { verb, resource: turnId ?? conversationId }, [input]))[0]!
+}
+
+/**
+ * Like redactInput, for the items of a list. Yields to the event loop between items.
+ * @param call the verb, and the id of the object that the verb changes; undefined for none
+ */
+export async function redactItems<T extends object>(
+  deps: RedactionDeps,
+  viewer: Viewer,
+  { verb, resource }: { verb: string; resource: string | undefined },
+  items: readonly T[],
+): Promise<readonly T[]> {
+  if ((await deps.redaction.of(viewer.tenant)) !== 'turns') return items
+  const removed: Removed = {}
+  const redacted: T[] = []
+  const yieldIfDue = createYield()
+  for (const item of items) {
+    redacted.push(redactValue(item, '', false, deps.detectors, removed) as T)
+    await yieldIfDue()
+  }
+  noteRemoved(deps, viewer, verb, resource === undefined ? [] : [resource], removed)
+  return redacted
+}

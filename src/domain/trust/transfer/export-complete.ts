@@ -1,0 +1,130 @@
+// The steps of a complete export: of a conversation, of an owner's conversations, or of a tenant. It contains everything,
+// whatever its viewers see, so only administrators may make one.
+
+import { NotFound } from '../../../errors.ts'
+import {
+  readConversationSettings,
+  readEntries,
+  readNextConversation,
+  readParticipantsAfter,
+  type ConversationsOf,
+} from '../../../store/sql/trust/transfer/read-conversation.ts'
+import { readFactsAfter, readListAfter } from '../../../store/sql/trust/transfer/read-memory.ts'
+import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult } from './export-step.ts'
+import { FIRST_PLACE, type Stage } from './position.ts'
+
+type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>
+type ListStage = StageAt<'profile' | 'erasure' | 'heldUser'>
+type Place = { createdAt: string; id: string }
+
+const FACTS: Stage = { at: 'facts', after: FIRST_PLACE }
+const toPlace = ({ createdAt, id }: { createdAt: Date; id: string }): Place => ({
+  createdAt: createdAt.toISOString(),
+  id,
+})
+const fromPlace = ({ createdAt, id }: Place) => ({ createdAt: new Date(createdAt), id })
+
+/** The stage after the last conversation of the scope. */
+const afterConversation = ({ scope }: ConversationsOf, after: Place): Stage =>
+  scope === 'CONVERSATION' ? FACTS : { at: 'conversations', after }
+
+/** Writes the settings of the next conversation. Its journal is exported up to its present head. */
+async function conversations(
+  { pool }: StepDeps,
+  of: ConversationsOf,
+  { after }: StageAt<'conversations'>,
+): Promise<StepResult> {
+  const { tenant, scope, subject } = of
+  const found =
+    scope === 'CONVERSATION'
+      ? { id: subject!, createdAt: new Date(after.createdAt) }
+      : await readNextConversation(pool, of, fromPlace(after))
+  if (!found) return { objects: [], next: FACTS }
+  const settings = await readConversationSettings(pool, tenant, found.id)
+  if (!settings) {
+    if (scope === 'CONVERSATION') throw new NotFound('conversation', found.id)
+    // It was deleted after readNextConversation.
+    return { objects: [], next: { at: 'conversations', after: toPlace(found) } }
+  }
+  const next: Stage = { at: 'entries', conversation: toPlace(found), head: settings.lastSeq, seq: 0 }
+  return { objects: linesOf('conversation', [settings]), next }
+}
+
+async function entries(
+  { pool }: StepDeps,
+  { tenant }: ConversationsOf,
+  stage: StageAt<'entries'>,
+): Promise<StepResult> {
+  const { conversation, head, seq } = stage
+  const range = { conversationId: conversation.id, after: seq, through: head, limit: STEP_ROWS, bytes: STEP_BYTES }
+  const found = seq < head ? await readEntries(pool, tenant, range) : []
+  if (seq < head && found.length === 0) throw new NotFound('conversation', conversation.id)
+  const last = (found.at(-1)?.seq as number | undefined) ?? head
+  const next: Stage = last < head ? { ...stage, seq: last } : { at: 'participants', conversation, actor: '' }
+  return { objects: linesOf('entry', found), next }
+}
+
+async function participants(
+  { pool }: StepDeps,
+  of: ConversationsOf,
+  { conversation, actor }: StageAt<'participants'>,
+): Promise<StepResult> {
+  const found = await readParticipantsAfter(pool, of.tenant, {
+    conversationId: conversation.id,
+    after: actor,
+    limit: STEP_ROWS,
+  })
+  const objects = linesOf('participant', found)
+  if (found.length === STEP_ROWS) {
+    return { objects, next: { at: 'participants', conversation, actor: found.at(-1)!.actor as string } }
+  }
+  objects.push({ type: 'conversationEnd', id: conversation.id })
+  return { objects, next: afterConversation(of, conversation) }
+}
+
+async function facts({ pool }: StepDeps, of: ConversationsOf, { after }: StageAt<'facts'>): Promise<StepResult> {
+  const found = await readFactsAfter(pool, of, fromPlace(after), STEP_ROWS)
+  const objects = linesOf('fact', found)
+  if (found.length === STEP_ROWS) {
+    return { objects, next: { at: 'facts', after: toPlace(found.at(-1) as { createdAt: Date; id: string }) } }
+  }
+  return { objects, next: of.scope === 'TENANT' ? { at: 'profile', after: '' } : { at: 'end' } }
+}
+
+/** The key of an object of each list (readListAfter), and the stage after the list. */
+const LISTS: Record<ListStage['at'], { keyOf: (object: Record<string, unknown>) => unknown; next: Stage }> = {
+  profile: {
+    keyOf: ({ userId, visibility = '' }) => `${String(userId)}\n${String(visibility)}`,
+    next: { at: 'erasure', after: '' },
+  },
+  erasure: { keyOf: ({ id }) => id, next: { at: 'heldUser', after: '' } },
+  heldUser: { keyOf: ({ userId }) => userId, next: { at: 'end' } },
+}
+
+async function list({ pool }: StepDeps, { tenant }: ConversationsOf, { at, after }: ListStage): Promise<StepResult> {
+  const found = await readListAfter(pool, tenant, at, { after, limit: STEP_ROWS })
+  const { keyOf, next } = LISTS[at]
+  const isFull = found.length === STEP_ROWS
+  return { objects: linesOf(at, found), next: isFull ? { at, after: keyOf(found.at(-1)!) as string } : next }
+}
+
+/** @throws NotFound if a conversation was deleted while it was exported */
+export async function completeStep(deps: StepDeps, of: ConversationsOf, stage: Stage): Promise<StepResult> {
+  switch (stage.at) {
+    case 'conversations':
+      return conversations(deps, of, stage)
+    case 'entries':
+      return entries(deps, of, stage)
+    case 'participants':
+      return participants(deps, of, stage)
+    case 'facts':
+      return facts(deps, of, stage)
+    case 'profile':
+    case 'erasure':
+    case 'heldUser':
+      return list(deps, of, stage)
+    case 'turns':
+    case 'end':
+      return { objects: [], next: { at: 'end' } }
+  }
+}

@@ -1,0 +1,85 @@
+// What an import expects next: the conversation that it is writing, and how far. Checks the order of the lines. Pure.
+
+import type { ConversationVisibility } from '../../../../store/generated/enums.ts'
+import { MAX_PARTICIPANTS } from '../../../conversation/participant/participant.ts'
+import { BadLine, type Line } from '../format.ts'
+
+/**
+ * What happens to the lines of a conversation. NEW: they are written. EXISTING: the store has the conversation, and they
+ * are compared with it. SKIPPED: they are only counted, because the conversation was erased or has expired.
+ */
+export type ConversationMode = 'NEW' | 'EXISTING' | 'SKIPPED'
+
+/** The conversation whose lines an import is reading. */
+export type ImportState = {
+  id: string
+  mode: ConversationMode
+  /** The salt of the terms of its turns. */
+  salt: number
+  /** Seq of the last entry that was read, and of the last one of the conversation. */
+  seq: number
+  lastSeq: number
+  /** Whether all entries were read and the head of the journal was written. */
+  hasHead: boolean
+  /** Number of participants that were read. */
+  participants: number
+  /** The first and last position of turns that were erased on import; null for none. */
+  erased: { from: number; to: number } | null
+  /** The fields that the last step sets. */
+  late: {
+    key?: string
+    keyScope?: string
+    visibility: ConversationVisibility
+    automaticTitle?: boolean
+    expiresAt?: string
+    legalHold?: boolean
+  }
+  journal: { updatedAt: string; agentTurns?: number; extractedThrough?: number }
+}
+
+/** The part of the state that `checkOrder` needs. */
+export type OrderState = Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants'>
+
+const TOP_LEVEL = new Set(['conversation', 'fact', 'profile', 'erasure', 'heldUser', 'end'])
+
+/** Checks that the line may follow, in the conversation of that state; null between conversations. @throws BadLine */
+export function checkOrder(state: OrderState | null, line: Line): void {
+  const { type } = line
+  if (state === null) {
+    if (!TOP_LEVEL.has(type))
+      throw new BadLine(`of type ${type} belongs to no conversation: lines are missing before it`)
+    return
+  }
+  if (type === 'entry') {
+    if (state.hasHead) throw new BadLine('of type entry must not follow participants')
+    const expected = state.seq + 1
+    if (line.seq !== expected || line.seq > state.lastSeq) {
+      const wanted = expected > state.lastSeq ? `no more entries (lastSeq is ${state.lastSeq})` : `seq ${expected}`
+      throw new BadLine(`has seq ${line.seq}, but ${wanted} must follow: lines are missing or out of order`)
+    }
+    if (line.turn && line.turn.position > line.seq) throw new BadLine('has a turn whose position is after its seq')
+  } else if (type === 'participant' || type === 'conversationEnd') {
+    if (type === 'participant' && state.participants >= MAX_PARTICIPANTS) {
+      throw new BadLine(`is one participant too many: a conversation may have at most ${MAX_PARTICIPANTS}`)
+    }
+    if (state.seq !== state.lastSeq) {
+      throw new BadLine(`of type ${type} follows seq ${state.seq}, but the conversation has ${state.lastSeq} entries`)
+    }
+    if (type === 'conversationEnd' && line.id !== state.id)
+      throw new BadLine(`ends another conversation than ${state.id}`)
+  } else {
+    throw new BadLine(`of type ${type} begins before the conversation ${state.id} ends: lines are missing`)
+  }
+}
+
+/** Returns the range with the position. */
+export const withErased = (range: ImportState['erased'], position: number): ImportState['erased'] =>
+  range === null
+    ? { from: position, to: position }
+    : { from: Math.min(range.from, position), to: Math.max(range.to, position) }
+
+/** Whether a summary covers a turn in the range. */
+export const mayQuote = (
+  range: ImportState['erased'],
+  { fromPosition, toPosition }: { fromPosition: number; toPosition: number },
+): boolean => range !== null && fromPosition <= range.to && toPosition >= range.from

@@ -1,0 +1,50 @@
+// Schemas of the input that appends a turn, opens a streaming turn, or writes a newer version of a turn.
+
+import { z } from 'zod'
+import { Role } from '../../../store/generated/enums.ts'
+import { count, id, metadata, name, pastTime, text } from '../../kernel/input.ts'
+import { parts } from '../content.ts'
+
+const citation = z.object({
+  documentId: text(1000).nullish(),
+  documentName: text(1000).nullish(),
+  chunk: text(65_536).nullish(),
+  score: z.number().nullish(),
+})
+
+/** Maximum number of actors in an audience. */
+export const MAX_AUDIENCE = 1000
+
+/** A clientId that runs use for the results of their calls. */
+const OF_RUN = /^run_\w{26}:\d+$/
+const clientId = name.refine(
+  (value) => !OF_RUN.test(value),
+  'must not be the id of a run, a colon and a number: runs use these for their results',
+)
+
+export const turnInput = z.object({
+  actor: name.nullish(),
+  role: z.enum(Role),
+  content: z.string().nullish(),
+  parts: parts.nullish(),
+  clientId: clientId.nullish(),
+  audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
+  replyToId: id('turn').nullish(),
+  contextId: id('context').nullish(),
+  pinned: z.boolean().nullish(),
+  tokenUsage: z.object({ prompt: count, completion: count }).nullish(),
+  model: name.nullish(),
+  adapter: name.nullish(),
+  traceId: name.nullish(),
+  citations: z.array(citation).max(100).nullish(),
+  metadata: metadata.nullish(),
+  createdAt: pastTime.nullish(),
+})
+export type TurnInput = z.input<typeof turnInput>
+
+/** The input of a streaming turn: its text is sent later. */
+export const streamingTurnInput = turnInput.omit({ content: true, parts: true }).strict()
+
+/** The input of a newer version. It has no audience, because the audience of a turn cannot change. */
+export const turnVersionInput = turnInput.omit({ audience: true }).strict()
+export type ParsedTurn = z.output<typeof turnInput>

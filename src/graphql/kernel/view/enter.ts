@@ -1,0 +1,73 @@
+// Sets the viewer of an operation before anything is executed: the actor in `as`, or otherwise the principal.
+
+import { getOperationAST, GraphQLError, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
+import { z } from 'zod'
+import { authorizeActing } from '../../../domain/kernel/rights/authorize.ts'
+import { name, parse } from '../../../domain/kernel/input.ts'
+import { isRemembered, requireKnownActor } from '../../../domain/kernel/rights/known-actor.ts'
+import { actAs } from '../../../domain/kernel/view.ts'
+import { toGraphQLError } from '../errors.ts'
+import type { RequestContext } from '../request.ts'
+import { noteActing, noteRefusal } from '../rights/rights.ts'
+import { rootFields } from '../root-fields.ts'
+import { actorOf } from './named.ts'
+
+type Operation = {
+  schema: GraphQLSchema
+  document: DocumentNode
+  operationName?: string | null
+  variableValues?: ExecutionArgs['variableValues']
+}
+
+const given = z.object({ as: name })
+
+/**
+ * Sets `context.viewer`. Returns null, or the error that refuses the operation: its root fields name different actors,
+ * the credential lacks the right to act as another actor, or the actor is unknown. Reads only for an actor that is not
+ * remembered. The document must be valid.
+ */
+export function enterView(
+  context: RequestContext,
+  { schema, document, operationName, variableValues }: Operation,
+): GraphQLError | null | Promise<GraphQLError | null> {
+  const operation = getOperationAST(document, operationName)
+  if (!operation) return null
+  const { principal, reading, work } = context
+  try {
+    const { actor, mayBeNew } = actorOf(schema, document, operation, variableValues, principal.actor)
+    if (actor === principal.actor) return null
+    const viewer = actAs(principal, parse(given, { as: actor }).as)
+    context.viewer = viewer
+    const fields = new Set([...rootFields(document, operation)].map(({ name: { value } }) => value))
+    const refusal = refusalOfActing(context, fields)
+    if (refusal) return refusal
+    const enter = () => {
+      noteActing(context, fields)
+      return null
+    }
+    if (mayBeNew || isRemembered(reading, viewer)) return enter()
+    return work.read(() => requireKnownActor(reading, viewer)).then(enter, refusalOf)
+  } catch (error) {
+    return refusalOf(error)
+  }
+}
+
+/**
+ * Returns the error of a credential that may not act as another actor, and notes it in the audit log; null if it may.
+ */
+function refusalOfActing(context: RequestContext, fields: ReadonlySet<string>): GraphQLError | null {
+  try {
+    authorizeActing(context.principal)
+    return null
+  } catch (error) {
+    for (const field of fields) noteRefusal(context, field, error)
+    return refusalOf(error)
+  }
+}
+
+/** @throws an unexpected error */
+function refusalOf(error: unknown): GraphQLError {
+  const refusal = error instanceof GraphQLError ? error : toGraphQLError(error)
+  if (!refusal) throw error
+  return refusal
+}

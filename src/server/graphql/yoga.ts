@@ -1,0 +1,114 @@
+// Configures graphql-yoga: the schema, plugins, masked errors, and the context of each request.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { GraphQLError } from 'graphql'
+import { createYoga } from 'graphql-yoga'
+import type { ServerConfig } from '../server-config.ts'
+import type { Deps } from '../../domain/deps.ts'
+import type { PresenceHolder } from '../../domain/conversation/presence.ts'
+import type { Viewer } from '../../domain/kernel/view.ts'
+import { toGraphQLError } from '../../graphql/kernel/errors.ts'
+import { useCoercionInSteps } from '../../graphql/kernel/execution/coerce-in-steps.ts'
+import { useLimits } from '../../graphql/kernel/limits/plugin.ts'
+import { useNestedRefusals } from '../../graphql/kernel/rights/nested-refusals.ts'
+import { useExecutor } from '../../graphql/kernel/execution/executor.ts'
+import type { Client, HeldAnswer } from '../../graphql/kernel/limits/work.ts'
+import { createRequestContext, type RequestContext } from '../../graphql/kernel/request.ts'
+import { schema } from '../../graphql/schema.ts'
+import { useView } from '../../graphql/kernel/view/plugin.ts'
+import { useBatchBodies } from '../http/batch-body.ts'
+import { useFailures, withCode } from './failures.ts'
+import { useParsedBody, type WithBody } from '../http/parsed-body.ts'
+import { useDocumentCounts, useMeasures } from '../load/measure.ts'
+import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
+import { useLargeAnswers } from '../load/large-answers.ts'
+import { holdAnswerOf } from '../live/unread-data.ts'
+
+/**
+ * The context of an operation over a WebSocket: the socket's presence holder, whether the operation has ended, and a
+ * function that releases a large answer when it has been written.
+ */
+export type Connected = { holder: PresenceHolder; isGone(): boolean; holdAnswer(answer: HeldAnswer): void }
+
+/** The context of any operation. http.ts and ws.ts determine the viewer. */
+type ServerContext = { viewer: Viewer; req?: IncomingMessage; res?: ServerResponse } & Partial<Connected>
+  & WithResult
+  & WithBody
+
+/**
+ * Whether the error is a mistake of the client, reported by graphql-js or by this server. If it concerns a field, it was
+ * thrown for an argument, and has nodes, or has a code: a scalar that cannot serialise a resolver's value throws an error
+ * without either.
+ */
+function isOfClient({ path, originalError: original }: GraphQLError): boolean {
+  if (!original) return true
+  return (
+    original instanceof GraphQLError
+    && (!path || original.nodes !== undefined || original.extensions.code !== undefined)
+  )
+}
+
+/** Returns a function that logs an unexpected error and hides it from clients; expected errors keep their code. */
+export const maskWith =
+  (deps: Pick<Deps, 'log'>) =>
+  (error: unknown): GraphQLError => {
+    const original = error instanceof GraphQLError ? error.originalError : error
+    const expected = toGraphQLError(error)
+    if (expected) return expected
+    if (error instanceof GraphQLError && isOfClient(error)) return withCode(error)
+    deps.log.error({ err: original }, 'unexpected error')
+    const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
+    const extensions = { code: 'INTERNAL_SERVER_ERROR' }
+    return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
+  }
+
+/** Returns the client of an operation over HTTP. */
+const clientOf = (response: ServerResponse, viewer: Viewer): Client => ({
+  isGone: () => response.destroyed && !response.writableFinished,
+  holdAnswer: (answer) => holdAnswerOf(response, viewer, answer),
+})
+
+/** A cache that stores nothing. Syntax errors are not cached, because clients could fill the memory with them. */
+const NO_CACHE = { get: () => undefined, set() {} }
+
+/** Creates the yoga server. Adds each document that yoga validates to `documents`. */
+export function createYogaServer(
+  deps: Deps,
+  config: ServerConfig,
+  mask: (error: unknown) => GraphQLError,
+  documents: KnownDocuments,
+) {
+  return createYoga<ServerContext, RequestContext>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    landingPage: false,
+    batching: false,
+    multipart: false,
+    logging: false,
+    cors: config.allowedOrigins.length ? { origin: [...config.allowedOrigins], credentials: false } : false,
+    maskedErrors: { maskError: mask },
+    // graphiql-page.ts serves GraphiQL.
+    graphiql: false,
+    parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
+    plugins: [
+      useMeasures(),
+      useFailures(),
+      useKnownDocuments(documents),
+      useParsedBody(),
+      useExecutor(),
+      useBatchBodies(config.limits.bodyBytes),
+      useCoercionInSteps(),
+      useLimits(deps, config.operationLimits),
+      useView(),
+      useNestedRefusals(),
+      useDocumentCounts(),
+      useLargeAnswers(),
+    ],
+    context({ res, viewer, holder, isGone, holdAnswer }) {
+      const client = res ? clientOf(res, viewer) : isGone && { isGone, holdAnswer }
+      return createRequestContext(deps, viewer, holder ?? null, config.operationLimits, client)
+    },
+  })
+}
+
+export type Yoga = ReturnType<typeof createYogaServer>

@@ -1,0 +1,44 @@
+// Reads the parameters of an operation from the URL of a GET request, or from a JSON body.
+
+import type { Parameters } from '../live/operation.ts'
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Checks the types of the parameters. Returns them, or an error text. */
+function check({ query, operationName, variables, extensions }: Record<string, unknown>): Parameters | string {
+  if (typeof query !== 'string') return 'Must provide query string: the parameter "query" is the document.'
+  if (operationName != null && typeof operationName !== 'string') return '"operationName" must be a string.'
+  if (variables != null && !isObject(variables)) return '"variables" must be an object.'
+  if (extensions != null && !isObject(extensions)) return '"extensions" must be an object.'
+  return { query, operationName, variables, extensions }
+}
+
+/** Returns the parameters in a JSON body, or an error text. */
+export function parametersInBody(body: Buffer): Parameters | string {
+  let params: unknown
+  try {
+    params = JSON.parse(body.toString())
+  } catch {
+    return 'The body is invalid JSON.'
+  }
+  return isObject(params) ? check(params) : 'The body must be a JSON object.'
+}
+
+/** Returns the parameters in the query of a URL, or an error text. */
+export function parametersInUrl(search: URLSearchParams): Parameters | string {
+  const jsonOf = (name: string): unknown => {
+    const text = search.get(name)
+    return text === null || text === '' ? null : JSON.parse(text)
+  }
+  try {
+    return check({
+      query: search.get('query'),
+      operationName: search.get('operationName') || null,
+      variables: jsonOf('variables'),
+      extensions: jsonOf('extensions'),
+    })
+  } catch {
+    return 'The parameters "variables" and "extensions" must be JSON.'
+  }
+}
