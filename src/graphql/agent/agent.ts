@@ -8,7 +8,6 @@ import {
 import { MAX_TOOLS } from '../../domain/agent/definition/tool-definition.ts'
 import { builder } from '../kernel/builder.ts'
 import { loadParticipantDetails } from '../kernel/loaders.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 import { ToolDefinition, ToolDefinitionInput } from './tool-definition.ts'
 
 export const RespondEnum = builder.enumType('Respond', {
@@ -100,7 +99,7 @@ builder.objectField('Participant', 'agent', (t) =>
     nullable: true,
     description:
       'Settings with which the server runs the participant. Null for a participant that the server does not run.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: async (participant, _, context) =>
       (await loadParticipantDetails(context, participant)).agent as Settings | null,
   }),

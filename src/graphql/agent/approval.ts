@@ -16,7 +16,6 @@ import { interfaces } from '../turn/journal/event-interface.ts'
 import { loadConversationOf, loadPageOfApprovals, loadRun, loadTurn, loadTurnOf } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
 import { orErrors, payload } from '../kernel/result.ts'
-import { PER_VIEWER, SHAREABLE } from '../kernel/rights/sharing.ts'
 
 const days = (seconds: number) => `${seconds / 86_400} days`
 
@@ -47,20 +46,20 @@ builder.objectType('Approval', {
     conversation: t.field({
       type: 'Conversation',
       description: 'The conversation of the run, in the same view as the approval.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: (approval, _, context) => loadConversationOf(context, approval.conversationId),
     }),
     turn: t.field({
       type: 'Turn',
       description: 'The turn that made the call.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: (approval, _, context) => loadTurnOf(context, approval.turnId),
     }),
     run: t.field({
       type: 'Run',
       nullable: true,
       description: 'The run that made the call. Null if it is not in view.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (approval, _, context) => loadRun(context, approval.runId),
     }),
     callId: t.exposeString('callId', { description: 'Id of the call, unique within the turn.' }),
@@ -71,7 +70,7 @@ builder.objectType('Approval', {
       description:
         'The arguments with which the call is executed: those of the decision if it edited them, otherwise those of the '
         + 'model. Null if the content of the turn was erased or removed.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       async resolve({ turnId, callId, editedArguments }, _, context) {
         if (editedArguments !== null) return editedArguments
         const turn = await loadTurn(context, turnId)
@@ -86,13 +85,13 @@ builder.objectType('Approval', {
         + '`{"arguments":…,"callId":…,"toolName":…}` in the canonical form of RFC 8785, with the arguments of the model. '
         + 'The run executes the call only if it still has this hash. Null if the content of the turn was erased or '
         + 'removed.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: async ({ turnId, callId, callHash }, _, context) =>
         callHash ?? hashOfCall(await loadTurn(context, turnId), callId),
     }),
     edited: t.boolean({
       description: 'Whether the decision replaced the arguments of the model.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ editedArguments }) => editedArguments !== null,
     }),
     state: t.expose('state', { type: ApprovalStateEnum, description: 'Current state of the approval.' }),
@@ -127,7 +126,7 @@ builder.objectField('Run', 'approvals', (t) =>
     description:
       'The approvals of the tool calls of the run that the viewer sees, in the order of the calls. Defaults to the first '
       + `${DEFAULT_PAGE_SIZE}.`,
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: pagingArgs(t, 'approvals'),
     resolve: (run, args, context) => loadPageOfApprovals(context, run.id, args),
   }),
@@ -135,6 +134,7 @@ builder.objectField('Run', 'approvals', (t) =>
 
 builder.queryField('approvals', (t) =>
   t.field({
+    verb: 'getApprovals',
     type: ApprovalConnection,
     description:
       'Lists the approvals of all conversations that the viewer sees, in the order of `requestedAt`, newest first. '

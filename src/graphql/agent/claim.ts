@@ -30,12 +30,14 @@ builder.objectType('Claim', {
     turn: t.field({
       type: 'Turn',
       description: 'First version of the claimed turn.',
+      sharing: 'PER_VIEWER',
       resolve: ({ turnId }, _, context) => loadTurnOf(context, turnId),
     }),
     participant: t.field({
       type: 'Participant',
       nullable: true,
       description: 'Holder of the claim. Null if the conversation has been deleted since.',
+      sharing: 'PER_VIEWER',
       resolve: ({ conversationId, actor }, _, context) => loadParticipant(context, { conversationId, actor }),
     }),
     scope: t.expose('scope', {

@@ -22,6 +22,7 @@ builder.objectType('Provider', {
 
 builder.queryField('providers', (t) =>
   t.field({
+    verb: 'getProviders',
     type: ['Provider'],
     description: `Returns the chat providers of the server, in ascending order of their names; at most ${MAX_PROVIDERS}.`,
     resolve: (_, __, { reading, viewer, work }) => work.read(async () => getProviders(reading, viewer)),

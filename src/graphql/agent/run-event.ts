@@ -23,6 +23,7 @@ for (const [name, description] of Object.entries(RUN_EVENTS)) {
 
 builder.subscriptionField('runEvents', (t) =>
   t.field({
+    verb: 'readRunEvents',
     type: 'Run',
     description:
       'Delivers the run now, and again after each change of its state, its calls or its tokens; changes at almost the same '

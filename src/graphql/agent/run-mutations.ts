@@ -12,7 +12,7 @@ import { MAX_TOOLS } from '../../domain/agent/definition/tool-definition.ts'
 import type { Run } from '../../domain/agent/definition/visible-run.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
 import { AuthoredTurnInput } from '../turn/append.ts'
-import { asField, asNewField, INTRODUCES } from '../kernel/as.ts'
+import { asField, asNewField } from '../kernel/as.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { ContextStrategyEnum, SemanticRecallInput } from '../memory/context.ts'
@@ -141,11 +141,13 @@ const RunTurnPayload = payload<RunTurnResult>('RunTurn').implement({
     run: t.field({
       type: 'Run',
       description: 'The run, which may have failed; `replies` has its turns.',
+      sharing: 'SHAREABLE',
       resolve: ({ run }) => run,
     }),
     turns: t.field({
       type: ['Turn'],
       description: 'Turns of the input, in order; also those that an earlier call with the same clientId appended.',
+      sharing: 'SHAREABLE',
       resolve: ({ turns }) => turns,
     }),
   }),
@@ -159,7 +161,7 @@ builder.mutationField('runTurn', (t) =>
       + 'running run in a conversation: another call fails with Conflict, which names it. Runs that wait do not count. '
       + `At most ${MAX_ACTIVE_RUNS} runs are executed by one server process. If the call fails, nothing was written, except `
       + 'the turns of a call that continues a run; once the run has started, its failures are in `Run.error`.',
-    extensions: INTRODUCES,
+    introducesActor: true,
     errors: orErrors('RunTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached, QuotaExceeded]),
     args: { input: t.arg({ type: RunTurnInput, required: true, description: 'The turns, and the agent to run.' }) },
     async resolve(_, { input: { as: _as, ...input } }, context) {

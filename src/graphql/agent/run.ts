@@ -17,7 +17,6 @@ import {
   loadTurn,
 } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
-import { PER_VIEWER, SHAREABLE } from '../kernel/rights/sharing.ts'
 import { TokenUsage } from '../turn/turn.ts'
 
 const RunStateEnum = builder.enumType('RunState', {
@@ -70,7 +69,7 @@ const RunError = builder
       code: t.field({
         type: RunErrorCodeEnum,
         description: 'Stable machine-readable code.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ code }) => code as RunErrorCode,
       }),
       message: t.exposeString('message', {
@@ -78,7 +77,7 @@ const RunError = builder
       }),
       retryable: t.boolean({
         description: 'Whether a new run with the same input may succeed.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ code }) => isRetryable(code),
       }),
     }),
@@ -96,7 +95,7 @@ const ProviderCall = builder
         type: 'Turn',
         nullable: true,
         description: 'Turn with the reply. Null if it is no longer in view.',
-        extensions: PER_VIEWER,
+        sharing: 'PER_VIEWER',
         resolve: ({ turnId }, _, context) => loadTurn(context, turnId),
       }),
       attempts: t.exposeInt('attempts', { description: 'Number of attempts, at least 1.' }),
@@ -106,7 +105,7 @@ const ProviderCall = builder
         description:
           'Numbers of tokens that the provider reported or, if it reported none, that the server counted. Null until '
           + 'the call has ended.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ endedAt, promptTokens, completionTokens }) =>
           endedAt === null ? null : { prompt: promptTokens ?? 0, completion: completionTokens ?? 0 },
       }),
@@ -143,7 +142,7 @@ builder.objectType('Run', {
     conversation: t.field({
       type: 'Conversation',
       description: 'The conversation, in the same view as the run.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ conversationId }, _, context) => loadConversationOf(context, conversationId),
     }),
     actor: t.exposeString('actor', { description: 'The agent, who is the author of the replies.' }),
@@ -151,7 +150,7 @@ builder.objectType('Run', {
       type: 'Participant',
       nullable: true,
       description: 'The agent as a participant. Null until its first reply, if it was no participant before.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ conversationId, actor }, _, context) => loadParticipant(context, { conversationId, actor }),
     }),
     startedBy: t.exposeString('viewer', { description: 'Actor that started the run.' }),
@@ -162,20 +161,20 @@ builder.objectType('Run', {
       type: 'Turn',
       nullable: true,
       description: 'Turn that the run answers. Null if there is none, or if it is no longer in view.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: ({ replyToId }, _, context) => (replyToId === null ? null : loadTurn(context, replyToId)),
     }),
     calls: t.field({
       type: [ProviderCall],
       description: 'Calls of the provider, in order.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: ({ id }, _, context) => loadProviderCalls(context, id),
     }),
     replies: t.field({
       type: ['Turn'],
       description:
         'Turns that the run has written, in order: replies, and the results of tools that the server executed.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       async resolve({ id }, _, context) {
         const calls = await loadProviderCalls(context, id)
         const ids = calls.flatMap(({ turnId, resultsId }) => (resultsId === null ? [turnId] : [turnId, resultsId]))
@@ -186,14 +185,14 @@ builder.objectType('Run', {
     tokenUsage: t.field({
       type: TokenUsage,
       description: 'Sums of the tokens of the calls that have ended.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ promptTokens, completionTokens }) => ({ prompt: promptTokens, completion: completionTokens }),
     }),
     error: t.field({
       type: RunError,
       nullable: true,
       description: 'Reason why the run failed. Null unless its state is FAILED.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ errorCode, errorMessage }) =>
         errorCode === null ? null : { code: errorCode, message: errorMessage ?? '' },
     }),
@@ -213,6 +212,7 @@ const { Connection: RunConnection } = connectionOf<Run>('Run', 'runs', runCursor
 
 builder.queryField('run', (t) =>
   t.field({
+    verb: 'getRuns',
     type: 'Run',
     nullable: true,
     description: 'The run with that id. Null if it does not exist or the viewer does not see it.',
@@ -225,14 +225,14 @@ builder.objectFields('Conversation', (t) => ({
   runs: t.field({
     type: RunConnection,
     description: `Runs of agents that the viewer sees, newest first. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: pagingArgs(t, 'runs'),
     resolve: ({ id }, args, context) => loadPageOfRuns(context, id, args),
   }),
   tokenUsage: t.field({
     type: TokenUsage,
     description: 'Sums of the tokens of the runs that the viewer sees.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: ({ id }, _, context) => loadTokenSums(context, id),
   }),
 }))
@@ -242,7 +242,7 @@ builder.objectField('Participant', 'tokenUsage', (t) =>
     type: TokenUsage,
     description:
       'Sums over the runs of the participant as an agent in the conversation, as far as the viewer sees them.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     async resolve({ conversationId, actor }, _, context) {
       const { byActor } = await loadTokenSums(context, conversationId)
       return byActor.get(actor) ?? { prompt: 0, completion: 0 }

@@ -7,7 +7,6 @@ import {
   type ToolDefinition as Definition,
 } from '../../domain/agent/definition/tool-definition.ts'
 import { builder } from '../kernel/builder.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 
 const days = (seconds: number) => `${seconds / 86_400} days`
 const NAME = '1 to 64 letters, digits, "_" or "-".'
@@ -59,13 +58,13 @@ export const ToolDefinition = builder
       }),
       requiresApproval: t.boolean({
         description: 'Whether the definition makes each call wait until an actor approves it.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ requiresApproval }) => requiresApproval ?? false,
       }),
       approvalSeconds: t.int({
         nullable: true,
         description: 'Number of seconds until an approval of the tool expires. Null if not given.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ approvalSeconds }) => approvalSeconds ?? null,
       }),
     }),

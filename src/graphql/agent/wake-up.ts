@@ -13,11 +13,13 @@ builder.objectType('WakeUp', {
     turn: t.field({
       type: 'Turn',
       description: 'First version of the turn to answer.',
+      sharing: 'PER_VIEWER',
       resolve: ({ turnId }, _, context) => loadTurnOf(context, turnId),
     }),
     createdAt: t.field({
       type: 'DateTime',
       description: 'Time at which the turn woke up the participant. Lists are ordered by it.',
+      sharing: 'SHAREABLE',
       resolve: ({ at }) => at,
     }),
     claim: t.expose('claim', {
@@ -34,6 +36,7 @@ const { Connection } = connectionOf<WakeUp>('WakeUp', 'wake-ups', wakeUpCursor)
 
 builder.queryField('wakeUps', (t) =>
   t.field({
+    verb: 'getWakeUps',
     type: Connection,
     description:
       "Lists the turns that wait for an actor's answer, oldest first: the turns that woke up the actor, that it still "

@@ -10,7 +10,7 @@ import {
 import { AGENT_TURNS } from '../../domain/agent/definition/agent-settings.ts'
 import { NO_PAGE } from '../../domain/kernel/page.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField, asNewField, INTRODUCES } from '../kernel/as.ts'
+import { asField, asNewField } from '../kernel/as.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ConversationEdge } from './conversation.ts'
@@ -103,6 +103,7 @@ const CreateConversationPayload = payload<CreatedConversation>('CreateConversati
     conversationEdge: t.field({
       type: ConversationEdge,
       description: 'Edge of the conversation in `conversations`, in the order CREATED_AT.',
+      sharing: 'SHAREABLE',
       resolve: ({ conversation }) => ({ node: conversation, page: { ...NO_PAGE, order: 'CREATED_AT' as const } }),
     }),
     created: t.exposeBoolean('created', {
@@ -116,7 +117,7 @@ builder.mutationField('createConversation', (t) =>
     type: CreateConversationPayload,
     description:
       'Creates a conversation. If the viewer sees a conversation with the given key, returns that one instead.',
-    extensions: INTRODUCES,
+    introducesActor: true,
     errors: orErrors('CreateConversation', [InvalidInput, Conflict, NotAllowed]),
     args: {
       input: t.arg({

@@ -17,10 +17,9 @@ import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { loadConversation, loadTurnCount } from '../kernel/loaders.ts'
-import { MetadataFilter, METADATA_FILTER_LIMITS } from '../kernel/metadata-filter.ts'
+import { MetadataFilter, METADATA_FILTER_LIMITS } from '../kernel/metadata.ts'
 import { Node } from '../kernel/node.ts'
 import type { RequestContext } from '../kernel/request.ts'
-import { PER_VIEWER } from '../kernel/rights/sharing.ts'
 import { loadConversationWithTurns, loadOnlyTurns } from '../turn/turn-pages.ts'
 import { turnsAhead } from '../turn/turns-ahead.ts'
 
@@ -69,14 +68,14 @@ builder.objectType('Conversation', {
     }),
     turnCount: t.int({
       description: 'Number of committed turns that the viewer sees. Superseded versions are not counted.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (conversation, _, context) =>
         conversation.counts?.turnCount ?? countTurnsOf(conversation, context).then(({ turnCount }) => turnCount),
     }),
     tokenCount: t.field({
       type: 'BigInt',
       description: 'Number of tokens of the turns in `turnCount`, counted by the server.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (conversation, _, context) =>
         conversation.counts?.tokenCount ?? countTurnsOf(conversation, context).then(({ tokenCount }) => tokenCount),
     }),
@@ -113,6 +112,7 @@ builder.objectType('Conversation', {
 
 builder.queryField('conversation', (t) =>
   t.field({
+    verb: 'getConversations',
     type: 'Conversation',
     nullable: true,
     description:
@@ -214,6 +214,7 @@ const ConversationFilter = builder.inputType('ConversationFilter', {
 
 builder.queryField('conversations', (t) =>
   t.field({
+    verb: 'getConversationPage',
     type: ConversationConnection,
     description:
       `Returns the conversations that the viewer sees, newest first: the first ${DEFAULT_PAGE_SIZE} unless `

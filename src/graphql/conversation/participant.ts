@@ -20,7 +20,6 @@ import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPageOfParticipants, loadParticipant, loadParticipantCount, loadUnreadCount } from '../kernel/loaders.ts'
 import { METADATA } from '../kernel/metadata.ts'
 import { Node } from '../kernel/node.ts'
-import { PER_VIEWER, SHAREABLE } from '../kernel/rights/sharing.ts'
 import { orErrors, payload } from '../kernel/result.ts'
 
 export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
@@ -49,7 +48,7 @@ builder.objectType('Participant', {
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ conversationId, actor }) => derivedId({ kind: 'participant', conversationId, actor }),
     }),
     actor: t.exposeString('actor', {
@@ -93,7 +92,7 @@ builder.objectType('Participant', {
       description:
         'Number of turns by others, committed after `lastReadSeq`, that both the participant and the viewer see. At most '
         + `${MAX_UNREAD.toLocaleString('en-US')}; further turns are not counted.`,
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (participant, _, context) => loadUnreadCount(context, participant),
     }),
   }),
@@ -111,7 +110,7 @@ const { Connection: ParticipantConnection } = connectionOf<Participant, Particip
 builder.objectField(ParticipantConnection, 'totalCount', (t) =>
   t.int({
     description: 'Number of present and former participants of the conversation.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: ({ conversationId }, _, context) => loadParticipantCount(context, conversationId),
   }),
 )
@@ -122,7 +121,7 @@ builder.objectField('Conversation', 'participants', (t) =>
     description:
       'Present and former participants (`leftAt`), in the order in which they joined last. Returns the first '
       + `${DEFAULT_PAGE_SIZE} unless \`first\` or \`last\` is given.`,
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     args: pagingArgs(t, 'participants'),
     async resolve(conversation, args, context) {
       const page = await loadPageOfParticipants(context, conversation.id, args)
@@ -136,14 +135,14 @@ builder.objectFields('Conversation', (t) => ({
     type: 'Participant',
     nullable: true,
     description: 'The viewer as a present or former participant. Null if the viewer never joined.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: ({ id }, _, context) => loadParticipant(context, { conversationId: id, actor: context.viewer.actor }),
   }),
   viewerUnreadCount: t.int({
     description:
       'Number of committed turns by others that the viewer has not read. At most '
       + `${MAX_UNREAD.toLocaleString('en-US')}; 0 if the viewer never joined.`,
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: ({ id }, _, context) => loadUnreadCount(context, { conversationId: id, actor: context.viewer.actor }),
   }),
 }))

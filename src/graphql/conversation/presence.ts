@@ -6,7 +6,6 @@ import { asField } from '../kernel/as.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPresence } from '../kernel/loaders.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 import { participantPayload } from './participant.ts'
 import { orErrors } from '../kernel/result.ts'
 
@@ -26,7 +25,7 @@ builder.objectField('Participant', 'presence', (t) =>
   t.field({
     type: PresenceStateEnum,
     description: 'Current state of the participant. OFFLINE if none is set.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: (participant, _, context) => loadPresence(context, participant),
   }),
 )

@@ -40,6 +40,7 @@ const CallDefaultsType = builder
       contextStrategy: t.field({
         type: ContextStrategyEnum,
         description: '`strategy` of a context, and of the context of a run.',
+        sharing: 'SHAREABLE',
         resolve: ({ contextStrategy }) => contextStrategy,
       }),
       recallHits: t.exposeInt('recallHits', {
@@ -52,6 +53,7 @@ const CallDefaultsType = builder
       retention: t.field({
         type: RetentionEnum,
         description: 'Retention of the content of summarised turns in new conversations.',
+        sharing: 'SHAREABLE',
         resolve: ({ retention }) => retention,
       }),
       ttlSeconds: t.exposeInt('ttlSeconds', {
@@ -72,6 +74,7 @@ const TenantSettingsType = builder
         description:
           "Retention of the content of summarised turns in new conversations: the tenant's own, or that of the server setting "
           + 'RETENTION.',
+        sharing: 'SHAREABLE',
         resolve: ({ retention }) => retention,
       }),
       ttlSeconds: t.exposeInt('ttlSeconds', {
@@ -88,6 +91,7 @@ const TenantSettingsType = builder
         type: ContextStrategyEnum,
         nullable: true,
         description: "The tenant's own default `strategy` of contexts. Null for the server setting CONTEXT_STRATEGY.",
+        sharing: 'SHAREABLE',
         resolve: ({ contextStrategy }) => contextStrategy,
       }),
       recallHits: t.exposeInt('recallHits', {
@@ -101,6 +105,7 @@ const TenantSettingsType = builder
       defaultsInEffect: t.field({
         type: CallDefaultsType,
         description: "The defaults that apply: the tenant's own, or else those of the server.",
+        sharing: 'SHAREABLE',
         resolve: ({ defaultsInEffect }) => defaultsInEffect,
       }),
       tokensPerDay: t.exposeInt('tokensPerDay', {
@@ -111,11 +116,13 @@ const TenantSettingsType = builder
         type: RedactModeEnum,
         nullable: true,
         description: "The tenant's own redaction mode. Null for the server setting REDACT.",
+        sharing: 'SHAREABLE',
         resolve: ({ redact }) => redact,
       }),
       redactInEffect: t.field({
         type: RedactModeEnum,
         description: 'The mode that applies: the stronger of `redact` and the server setting REDACT.',
+        sharing: 'SHAREABLE',
         resolve: ({ redactInEffect }) => redactInEffect,
       }),
     }),
@@ -123,6 +130,7 @@ const TenantSettingsType = builder
 
 builder.queryField('tenantSettings', (t) =>
   t.field({
+    verb: 'getTenantSettings',
     type: TenantSettingsType,
     description: "Returns the settings of the viewer's tenant.",
     resolve: (_, __, { reading, viewer, work }) => work.read(() => getTenantSettings(reading, viewer)),
@@ -135,6 +143,7 @@ const UpdateTenantSettingsPayload = payload<TenantSettings>('UpdateTenantSetting
     tenantSettings: t.field({
       type: TenantSettingsType,
       description: 'All settings after the update.',
+      sharing: 'SHAREABLE',
       resolve: (settings) => settings,
     }),
   }),

@@ -10,13 +10,12 @@ import { loadParticipantDetails } from '../kernel/loaders.ts'
 import { METADATA_PATCH, REPLACED_METADATA } from '../kernel/metadata.ts'
 import { HistoryVisibilityEnum, participantPayload } from './participant.ts'
 import { orErrors } from '../kernel/result.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 
 builder.objectField('Participant', 'metadata', (t) =>
   t.field({
     type: 'JSON',
     description: 'Application-defined metadata: a JSON object. Empty if not given.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: async (participant, _, context) => (await loadParticipantDetails(context, participant)).metadata,
   }),
 )

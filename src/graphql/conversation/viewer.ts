@@ -7,7 +7,6 @@ import { builder } from '../kernel/builder.ts'
 import { Node } from '../kernel/node.ts'
 import { ParticipantKindEnum } from './participant.ts'
 import { RightEnum } from '../kernel/rights/right.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 
 builder.objectType('Viewer', {
   interfaces: [Node],
@@ -15,7 +14,7 @@ builder.objectType('Viewer', {
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ tenant, actor }) => derivedId({ kind: 'viewer', tenant, actor }),
     }),
     tenant: t.exposeString('tenant', { description: 'Isolation boundary: the viewer sees no data of other tenants.' }),
@@ -25,12 +24,14 @@ builder.objectType('Viewer', {
     rights: t.field({
       type: [RightEnum],
       description: 'Rights of the credential that sent the operation. All rights if the server does not authenticate.',
+      sharing: 'SHAREABLE',
       resolve: ({ principal }) => RIGHTS.filter((right) => principal?.rights.has(right) ?? true),
     }),
     kind: t.field({
       type: ParticipantKindEnum,
       nullable: true,
       description: 'Kind of the actor that the credential authenticates. Null if the server does not authenticate.',
+      sharing: 'SHAREABLE',
       resolve: ({ principal }) => principal?.kind,
     }),
     conversationIds: t.idList({
@@ -38,6 +39,7 @@ builder.objectType('Viewer', {
       description:
         'Ids of the only conversations that the credential gives access to. Null for all conversations of the '
         + 'tenant.',
+      sharing: 'SHAREABLE',
       resolve: ({ principal }) => principal?.conversations && [...principal.conversations],
     }),
     expiresAt: t.field({
@@ -45,6 +47,7 @@ builder.objectType('Viewer', {
       nullable: true,
       description:
         'Time from which the credential is refused. Null if it does not expire, or if the server does not authenticate.',
+      sharing: 'SHAREABLE',
       resolve: ({ principal }) => principal?.expiresAt,
     }),
   }),
@@ -52,6 +55,7 @@ builder.objectType('Viewer', {
 
 builder.queryField('viewer', (t) =>
   t.field({
+    verb: null,
     type: 'Viewer',
     description:
       'Returns the viewer of the operation: `as`, or otherwise the viewer of the request, which headers, connection '

@@ -17,12 +17,7 @@ export const asField = (t: InputFieldBuilder, purpose = 'Actor for whom the oper
   as: t.string({ description: `${purpose} The result is in its view. ${DEFAULT} ${KNOWN} ${SAME}` }),
 })
 
-/** The field `as` of the input of a mutation that is marked INTRODUCES. */
+/** The field `as` of the input of a mutation with the option `introducesActor`. */
 export const asNewField = (t: InputFieldBuilder, purpose: string) => ({
   as: t.string({ description: `${purpose} The result is in its view. ${DEFAULT} May be a new actor. ${SAME}` }),
 })
-
-/**
- * Mark (`extensions`) of a mutation that accepts an actor who is not known yet, because it can make the actor known.
- */
-export const INTRODUCES = { introducesActor: true } as const

@@ -25,9 +25,11 @@ import type { Viewer } from '../../domain/kernel/view.ts'
 import type { Run } from '../../domain/agent/definition/visible-run.ts'
 import type { DomainError } from '../../errors.ts'
 import { refused } from '../../runtime/counters.ts'
+import { FIELD_OPTIONS } from './field-options.ts'
 import type { RequestContext } from './request.ts'
 
 export const builder = new SchemaBuilder<{
+  InferredFieldOptionsKind: 'Marked'
   Context: RequestContext
   DefaultFieldNullability: false
   Objects: {
@@ -60,7 +62,7 @@ export const builder = new SchemaBuilder<{
     JSON: { Input: Record<string, unknown>; Output: unknown }
   }
 }>({
-  plugins: [ErrorsPlugin],
+  plugins: [ErrorsPlugin, FIELD_OPTIONS],
   // Every null has a documented meaning, so each nullable field is declared explicitly.
   defaultFieldNullability: false,
   errors: { directResult: true, onResolvedError: (error) => refused((error as DomainError).code) },

@@ -6,7 +6,6 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { DEFAULT_PAGE_SIZE, type Page, type RenderedPage } from '../../domain/kernel/page.ts'
 import { builder, type ObjectFieldBuilder } from './builder.ts'
 import type { RequestContext } from './request.ts'
-import { SHAREABLE } from './rights/sharing.ts'
 
 type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
 
@@ -17,26 +16,26 @@ export const PageInfo = builder
     fields: (t) => ({
       hasNextPage: t.boolean({
         description: 'Whether the list has items after this page: read them with `after: endCursor`.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ page }) => page.hasNextPage,
       }),
       hasPreviousPage: t.boolean({
         description:
           'Whether the list has items before this page: read them with `before: startCursor`, if the field '
           + 'accepts `before`.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ page }) => page.hasPreviousPage,
       }),
       startCursor: t.string({
         nullable: true,
         description: 'Cursor of the first item of the page. Null if the page is empty.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items[0], page) : null),
       }),
       endCursor: t.string({
         nullable: true,
         description: 'Cursor of the last item of the page. Null if the page is empty.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items.at(-1), page) : null),
       }),
     }),
@@ -99,7 +98,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
           description:
             'Opaque position of the item in the list. Pass it as `after`, or as `before` if the field '
             + 'accepts it, to continue from here.',
-          extensions: SHAREABLE,
+          sharing: 'SHAREABLE',
           resolve: ({ node, page }) => cursorOf(node, page),
         }),
         node: t.expose('node' as never, {
@@ -116,20 +115,20 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
         edges: t.field({
           type: [Edge],
           description: `The ${items} of this page with their cursors, always in the order of the list.`,
-          extensions: SHAREABLE,
+          sharing: 'SHAREABLE',
           resolve: (page, _, context, info) =>
             isRendered(page, context, info) ? [] : page.items.map((node) => ({ node, page })),
         }),
         nodes: t.field({
           type: [type],
           description: `The ${items} of this page without their edges, in the same order.`,
-          extensions: SHAREABLE,
+          sharing: 'SHAREABLE',
           resolve: (page, _, context, info) => (isRendered(page, context, info) ? [] : page.items) as never,
         }),
         pageInfo: t.field({
           type: PageInfo,
           description: 'Cursors of this page, and whether adjacent pages exist.',
-          extensions: SHAREABLE,
+          sharing: 'SHAREABLE',
           resolve: (page) => ({ page, cursorOf: cursorOf }),
         }),
       }),

@@ -53,11 +53,13 @@ builder.objectType(InvalidInput, {
   fields: (t) => ({
     path: t.stringList({
       description: 'Path of the first element of `issues`.',
+      sharing: 'SHAREABLE',
       resolve: ({ issues }) => [...(issues[0]?.path ?? [])],
     }),
     issues: t.field({
       type: [InputIssueType],
       description: 'All problems of the input; at least one.',
+      sharing: 'SHAREABLE',
       resolve: ({ issues }) => issues,
     }),
   }),
@@ -106,6 +108,7 @@ builder.objectType(StreamClosed, {
     status: t.field({
       type: TurnStatusEnum,
       description: 'Current state of the turn: COMMITTED, ABORTED (also by an expired lease) or ERASED.',
+      sharing: 'SHAREABLE',
       resolve: ({ status }) => status as Turn['status'],
     }),
   }),

@@ -48,14 +48,26 @@ builder.objectType('Job', {
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
+      sharing: 'SHAREABLE',
       resolve: ({ id }) => derivedId({ kind: 'job', jobId: id }),
     }),
-    name: t.field({ type: JobNameEnum, description: 'Kind of the job.', resolve: ({ name }) => name }),
-    state: t.field({ type: JobStateEnum, description: 'Current state of the job.', resolve: ({ state }) => state }),
+    name: t.field({
+      type: JobNameEnum,
+      description: 'Kind of the job.',
+      sharing: 'SHAREABLE',
+      resolve: ({ name }) => name,
+    }),
+    state: t.field({
+      type: JobStateEnum,
+      description: 'Current state of the job.',
+      sharing: 'SHAREABLE',
+      resolve: ({ state }) => state,
+    }),
     conversation: t.field({
       type: 'Conversation',
       nullable: true,
       description: "The conversation that the job works on. Null for a user's job, or if the conversation was deleted.",
+      sharing: 'PER_VIEWER',
       resolve: (job, _, context) =>
         job.conversationId === null ? null : loadConversation(context, job.conversationId),
     }),
@@ -88,6 +100,7 @@ const { Connection: JobConnection } = connectionOf<Job>('Job', 'jobs', jobCursor
 
 builder.queryField('jobs', (t) =>
   t.field({
+    verb: 'getJobs',
     type: JobConnection,
     description:
       "Lists the background jobs of the viewer's tenant: unfinished jobs, oldest first, then the jobs that "

@@ -97,6 +97,7 @@ async function loadDerived(context: RequestContext, id: string): Promise<object 
 
 builder.queryField('node', (t) =>
   t.field({
+    verb: null,
     type: Node,
     nullable: true,
     description:
@@ -109,6 +110,7 @@ builder.queryField('node', (t) =>
 
 builder.queryField('nodes', (t) =>
   t.field({
+    verb: null,
     type: [Node],
     nullable: { list: false, items: true },
     description:

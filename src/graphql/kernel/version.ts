@@ -4,7 +4,6 @@
 import { isEdited } from '../../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { loadNextVersion, loadPreviousVersion, loadVersionNumber } from './loaders.ts'
-import { PER_VIEWER, SHAREABLE } from './rights/sharing.ts'
 
 builder.objectFields('Turn', (t) => ({
   position: t.exposeInt('position', {
@@ -16,26 +15,26 @@ builder.objectFields('Turn', (t) => ({
     description:
       'Number of this version among the versions that the viewer sees: 1 for the first version, 2 for the first edit. '
       + 'Versions outside the view are not counted.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: (turn, _, context) => (isEdited(turn) ? loadVersionNumber(context, turn.id) : 1),
   }),
   isEdited: t.boolean({
     description: 'Whether this version superseded an earlier one. False for the first version of every turn.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: isEdited,
   }),
   supersedes: t.field({
     type: 'Turn',
     nullable: true,
     description: 'The previous version that the viewer sees. Null for the first version.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: (turn, _, context) => (isEdited(turn) ? loadPreviousVersion(context, turn.id) : null),
   }),
   supersededBy: t.field({
     type: 'Turn',
     nullable: true,
     description: 'The next version that the viewer sees. Null for the newest version.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: (turn, _, context) => (turn.supersededBy === null ? null : loadNextVersion(context, turn.id)),
   }),
 }))

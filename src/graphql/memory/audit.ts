@@ -63,6 +63,7 @@ const MemoryAudit = builder
 
 builder.queryField('memoryAudit', (t) =>
   t.field({
+    verb: 'auditMemory',
     type: MemoryAudit,
     description:
       'Measures the quality of the stored facts: duplicates, contradictions, use, and the backlog of '

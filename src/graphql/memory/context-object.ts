@@ -11,7 +11,6 @@ import { render } from '../../domain/memory/context/render.ts'
 import { yieldToEventLoop } from '../../runtime/yield.ts'
 import { builder } from '../kernel/builder.ts'
 import { ContentPart } from '../turn/content.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 import { RoleEnum } from '../turn/turn.ts'
 
 /** Maximum number of messages that are rendered without first yielding to the event loop. */
@@ -71,7 +70,7 @@ const ContextMessage = builder
       role: t.field({
         type: RoleEnum,
         description: 'The message role sent to the model: ASSISTANT for the participant given as `as`.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ role }) => role,
       }),
       name: t.exposeString('name', {
@@ -87,7 +86,7 @@ const ContextMessage = builder
       parts: t.field({
         type: [ContentPart],
         description: 'All parts, in order. With `as`, tool calls by others, and their results, are text.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ parts }) => parts,
       }),
       tokenCount: t.exposeInt('tokenCount', {
@@ -98,7 +97,7 @@ const ContextMessage = builder
         description:
           'Ids of the turns, facts or summary from which the message was made; user ids for profiles. '
           + "Empty for the conversation's system prompt.",
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ sourceIds }) => sourceIds,
       }),
     }),
@@ -112,7 +111,7 @@ const ContextItem = builder
       kind: t.field({
         type: ContextItemKindEnum,
         description: 'Section to which the item belongs.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ kind }) => kind,
       }),
       sourceIds: t.field({
@@ -120,7 +119,7 @@ const ContextItem = builder
         description:
           'Ids of the turns, facts or summaries of this item; user ids for profiles. Omitted sources that '
           + 'were not read have no id here; `reason` mentions them.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ sourceIds }) => sourceIds,
       }),
       tokenCount: t.exposeInt('tokenCount', { description: 'Token count of the item, included or left out.' }),
@@ -152,7 +151,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
         + 'retention removed, or that the viewer no longer sees; the user id for a profile, or the ids of the facts from '
         + 'which it was made. The messages with these sources are left out of `messages` and `rendered`; `items` and the '
         + 'token counts stay as they were. Empty for a complete context.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ goneSourceIds }) => goneSourceIds,
     }),
     messages: t.field({
@@ -161,7 +160,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
         "The messages, in the order of the sections: the conversation's system prompt, profiles, facts, "
         + 'summaries, instructions and pinned turns, recent turns, relevant facts, recalled turns, the newest turn, and the turn to answer '
         + 'if it is an earlier one.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ messages }) => messages,
     }),
     rendered: t.field({
@@ -176,7 +175,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
           description: 'Format of the provider or library that receives the messages. Defaults to OPENAI.',
         }),
       },
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve({ messages }, { format }) {
         const rendered = () => render(messages, format ?? 'OPENAI')
         return messages.length > RENDERED_AT_ONCE ? yieldToEventLoop().then(rendered) : rendered()
@@ -197,7 +196,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
     items: t.field({
       type: [ContextItem],
       description: 'The manifest: one item for each message, in order, then one for each group of omitted sources.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ items }) => items,
     }),
     stablePrefixTokens: t.exposeInt('stablePrefixTokens', {

@@ -145,6 +145,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
 
 builder.queryField('buildContext', (t) =>
   t.field({
+    verb: 'buildContext',
     type: Context,
     description:
       'Builds the messages to send to a model, within a token budget. The same input and an unchanged '

@@ -39,6 +39,7 @@ builder.objectType('EmbeddingProgress', {
 
 builder.queryField('embedding', (t) =>
   t.field({
+    verb: 'getEmbeddingProgress',
     type: 'EmbeddingProgress',
     description: 'Returns the progress of embedding over all conversations of the server.',
     resolve: (_, __, { reading, viewer, work }) => work.read(() => getEmbeddingProgress(reading, viewer)),

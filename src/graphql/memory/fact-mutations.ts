@@ -17,11 +17,13 @@ const extractionFields = (t: ObjectFieldBuilder<FactExtraction>) => ({
   facts: t.field({
     type: ['Fact'],
     description: 'The facts that are new to the viewer, in the order given.',
+    sharing: 'SHAREABLE',
     resolve: ({ facts }) => facts,
   }),
   factEdges: t.field({
     type: [FactEdge],
     description: 'Edges of the new facts, as in the connection of the query `facts`.',
+    sharing: 'SHAREABLE',
     resolve: ({ facts }) => facts.map((fact) => ({ node: fact, page: NO_PAGE })),
   }),
   exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {

@@ -6,7 +6,6 @@ import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { loadConversation, loadPageOfSources, loadTurn } from '../kernel/loaders.ts'
 import { ParticipantKindEnum } from '../conversation/participant.ts'
-import { PER_VIEWER } from '../kernel/rights/sharing.ts'
 
 builder.objectType('FactSource', {
   description: 'One assertion of a fact: a turn that states it, or a recording by a client.',
@@ -15,14 +14,14 @@ builder.objectType('FactSource', {
       type: 'Turn',
       nullable: true,
       description: 'Turn version that states the fact. Null for a recording without a source turn.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (source, _, context) => (source.turnId === null ? null : loadTurn(context, source.turnId)),
     }),
     conversation: t.field({
       type: 'Conversation',
       nullable: true,
       description: 'Conversation of the turn or recording. Null for a recording without a conversation.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (source, _, context) =>
         source.conversationId === null ? null : loadConversation(context, source.conversationId),
     }),
@@ -65,7 +64,7 @@ builder.objectField('Fact', 'sources', (t) =>
       'Sources of the fact that the viewer sees, in the order in which they were stored. Defaults to the '
       + `first ${DEFAULT_PAGE_SIZE}. The server stores at most ${MAX_SOURCES} sources of one fact from one `
       + 'conversation.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: { ...pagingArgs(t, 'sources') },
     resolve: (fact, args, context) => loadPageOfSources(context, fact.id, args),
   }),

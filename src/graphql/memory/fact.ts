@@ -10,7 +10,6 @@ import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
 import { ParticipantKindEnum } from '../conversation/participant.ts'
-import { PER_VIEWER, SHAREABLE } from '../kernel/rights/sharing.ts'
 
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
   description: 'Reason why a fact was superseded.',
@@ -38,7 +37,7 @@ builder.objectType('Fact', {
         'Conversation of the first source. Null if the fact was recorded without a conversation, or if the '
         + 'viewer sees it only through another source.',
       // A viewer may see the fact through a source in another conversation.
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (fact, _, context) =>
         fact.conversationId === null ? null : loadConversation(context, fact.conversationId),
     }),
@@ -82,7 +81,7 @@ builder.objectType('Fact', {
       description:
         'Turn version of the first source. Null if no turn states the fact, or if the viewer sees it only '
         + 'through another source.',
-      extensions: PER_VIEWER,
+      sharing: 'PER_VIEWER',
       resolve: (fact, _, context) => (fact.sourceTurnId === null ? null : loadTurn(context, fact.sourceTurnId)),
     }),
     contentHash: t.exposeString('contentHash', {
@@ -119,7 +118,7 @@ builder.objectFields('Fact', (t) => ({
     description:
       'Time at which the statement ceased to be true, or will: as was stated, or when the fact that contradicted it '
       + 'became true. Null if neither is known.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: ({ validTo, contradictedFrom }) => validTo ?? contradictedFrom,
   }),
   supersededBy: t.field({
@@ -128,7 +127,7 @@ builder.objectFields('Fact', (t) => ({
     description: 'The fact that superseded this one. Null if there is none, or if the viewer does not see it.',
     // The newer fact may belong to another conversation. Viewers who share a view class in this conversation may see
     // different facts there.
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: (fact, _, context) => (fact.supersededBy === null ? null : loadFact(context, fact.supersededBy)),
   }),
   supersededAt: t.expose('supersededAt', {
@@ -196,6 +195,7 @@ const FactFilter = builder.inputType('FactFilter', {
 
 builder.queryField('facts', (t) =>
   t.field({
+    verb: 'getFactPage',
     type: FactConnection,
     description:
       "Lists the facts of the viewer's tenant that the viewer sees, in the order of `createdAt`, newest "
@@ -224,7 +224,7 @@ builder.objectField('Conversation', 'facts', (t) =>
     description:
       'The facts with a source in this conversation that the viewer sees, in the order of `createdAt`, '
       + `newest first. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: {
       ...pagingArgs(t, 'facts'),
       includeSuperseded: t.arg.boolean({

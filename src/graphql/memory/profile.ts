@@ -19,6 +19,7 @@ builder.objectType('UserProfile', {
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
+      sharing: 'PER_VIEWER',
       resolve: ({ userId }, _, { viewer }) => derivedId({ kind: 'profile', tenant: viewer.tenant, userId }),
     }),
     userId: t.exposeString('userId', { description: "Id of the user: the `actor` of the user's participants." }),
@@ -34,6 +35,7 @@ builder.objectType('UserProfile', {
 
 builder.queryField('userProfile', (t) =>
   t.field({
+    verb: 'getProfiles',
     type: 'UserProfile',
     nullable: true,
     description:

@@ -19,7 +19,7 @@ import { asOfField, enterPast } from './as-of.ts'
 import { builder } from '../kernel/builder.ts'
 import { PageInfo, type PageShape } from '../kernel/connection.ts'
 import { atConversationIfGiven, conversationRef } from '../conversation/conversation-ref.ts'
-import { MetadataFilter, METADATA_FILTER_LIMITS } from '../kernel/metadata-filter.ts'
+import { MetadataFilter, METADATA_FILTER_LIMITS } from '../kernel/metadata.ts'
 import { readOnReplica } from '../kernel/request.ts'
 import { orErrors } from '../kernel/result.ts'
 import { RoleEnum } from '../turn/turn.ts'
@@ -85,6 +85,7 @@ const RecallHit = builder
       memory: t.field({
         type: Memory,
         description: 'The recalled turn, fact or summary, in the view of the recall.',
+        sharing: 'SHAREABLE',
         resolve: ({ memory }) => recalled(memory),
       }),
       relevance: t.exposeFloat('relevance', {
@@ -123,6 +124,7 @@ const RecallHit = builder
         description:
           'The turns before and after the recalled turn in its conversation, oldest first, without the '
           + 'turn itself: up to `RecallInput.neighbours` on each side. Empty for facts and summaries.',
+        sharing: 'SHAREABLE',
         resolve: ({ neighbours }) => neighbours,
       }),
     }),
@@ -136,6 +138,7 @@ const RecallPlan = builder
       vectorSearch: t.field({
         type: VectorSearchEnum,
         description: 'Method by which vectors were compared. It depends on the number of turns in scope.',
+        sharing: 'SHAREABLE',
         resolve: ({ vectorSearch }) => vectorSearch,
       }),
       candidates: t.exposeInt('candidates', {
@@ -163,6 +166,7 @@ const Recall = builder
       hits: t.field({
         type: [RecallHit],
         description: 'The most relevant memories, best first: at most `k`.',
+        sharing: 'SHAREABLE',
         resolve: ({ hits }) => hits,
       }),
       pageInfo: t.field({
@@ -170,11 +174,13 @@ const Recall = builder
         description:
           'Whether more hits follow, and the cursor to read them: pass `endCursor` as `after`. Pages go '
           + `forward only. After ${HITS_PER_RECALL} hits, \`hasNextPage\` is false even if more match.`,
+        sharing: 'SHAREABLE',
         resolve: pageOf,
       }),
       plan: t.field({
         type: RecallPlan,
         description: 'Search method and number of candidates, for diagnosis.',
+        sharing: 'SHAREABLE',
         resolve: ({ plan }) => plan,
       }),
     }),
@@ -263,6 +269,7 @@ const RecallInput = builder.inputType('RecallInput', {
 
 builder.queryField('recall', (t) =>
   t.field({
+    verb: 'recall',
     type: Recall,
     description:
       'Searches turns, facts and summaries for the memories that are most relevant to a query: by words, '

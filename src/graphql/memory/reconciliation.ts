@@ -94,6 +94,7 @@ const UndoReconciliationPayload = payload<UndoneReconciliation>('UndoReconciliat
       description:
         'The other facts that became active again, because the same merge had superseded them. Empty if the fact was '
         + 'contradicted, or was active before the call.',
+      sharing: 'SHAREABLE',
       resolve: ({ otherFacts }) => otherFacts,
     }),
   }),

@@ -9,10 +9,10 @@ import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { Context } from './context-object.ts'
 import { loadContext, loadPageOfReplies } from '../kernel/loaders.ts'
-import { PER_VIEWER } from '../kernel/rights/sharing.ts'
 
 builder.queryField('contextById', (t) =>
   t.field({
+    verb: 'getContexts',
     type: Context,
     nullable: true,
     description:
@@ -31,7 +31,7 @@ builder.objectField('Turn', 'context', (t) =>
     description:
       'Stored context from which the turn was generated, as its writer stated. Null if none is known or it was deleted, '
       + 'or unless the viewer is the actor in whose view it was built.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: (turn, _, context) => (turn.contextId === null ? null : loadContext(context, turn.contextId)),
   }),
 )
@@ -46,7 +46,7 @@ builder.objectField('Turn', 'usedIn', (t) =>
   t.field({
     type: ReplyConnection,
     description: usedIn('this version of the turn'),
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: { ...pagingArgs(t, 'turns') },
     resolve: (turn, args, context) => loadPageOfReplies(context, turn.id, args),
   }),
@@ -56,7 +56,7 @@ builder.objectField('Fact', 'usedIn', (t) =>
   t.field({
     type: ReplyConnection,
     description: usedIn('this fact, or with a profile that was made from it'),
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: { ...pagingArgs(t, 'turns') },
     resolve: (fact, args, context) => loadPageOfReplies(context, fact.id, args),
   }),

@@ -12,7 +12,6 @@ import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { loadConversationOf, loadSummaries, loadSummarizedThrough } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
-import { PER_VIEWER, SHAREABLE } from '../kernel/rights/sharing.ts'
 import { orErrors, payload } from '../kernel/result.ts'
 
 builder.objectType('Summary', {
@@ -25,7 +24,7 @@ builder.objectType('Summary', {
     conversation: t.field({
       type: 'Conversation',
       description: 'The conversation of the covered turns, in the same view as the summary.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: (summary, _, context) => loadConversationOf(context, summary.conversationId),
     }),
     level: t.exposeInt('level', {
@@ -119,7 +118,7 @@ builder.objectFields('Conversation', (t) => ({
   compaction: t.field({
     type: CompactionPolicy,
     description: 'Compaction policy of the conversation, with all defaults resolved.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: (conversation, _, { deps }) => policyOf(deps, conversation),
   }),
   summary: t.field({
@@ -128,7 +127,7 @@ builder.objectFields('Conversation', (t) => ({
     description:
       'The only current summary of the oldest turns. Null if the viewer sees no summary, or several: see '
       + '`summaries`.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     async resolve(conversation, _, context) {
       const summaries = await loadSummaries(context, conversation.id)
       return summaries.length === 1 ? summaries[0]! : null
@@ -138,7 +137,7 @@ builder.objectFields('Conversation', (t) => ({
     type: 'Turn',
     nullable: true,
     description: 'The last turn that current summaries cover, in its newest version. Null if there are none.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: (conversation, _, context) => loadSummarizedThrough(context, conversation.id),
   }),
   summaries: t.field({
@@ -147,7 +146,7 @@ builder.objectFields('Conversation', (t) => ({
       'The current summaries of the oldest turns, oldest first: each of these turns is covered by exactly '
       + 'one. The list ends before the first summary of which the viewer does not see every covered turn. '
       + `Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: pagingArgs(t, 'summaries'),
     async resolve(conversation, args, context) {
       const summaries = await loadSummaries(context, conversation.id)
@@ -204,6 +203,7 @@ const CompactPayload = payload<Compaction>('Compact').implement({
     summaries: t.field({
       type: ['Summary'],
       description: 'The summaries written by this call that are still current and that the viewer sees, oldest first.',
+      sharing: 'SHAREABLE',
       resolve: ({ summaries }) => summaries,
     }),
     turnsCovered: t.exposeInt('turnsCovered', {

@@ -35,12 +35,14 @@ builder.objectType('ApiKey', {
     rights: t.field({
       type: [RightEnum],
       description: 'Rights that the key grants; at least one.',
+      sharing: 'SHAREABLE',
       resolve: ({ rights }) => rights as Right[],
     }),
     conversationIds: t.idList({
       nullable: true,
       description:
         'Ids of the only conversations that the key gives access to. Null for all conversations of the tenant.',
+      sharing: 'SHAREABLE',
       resolve: ({ conversations }) => conversations,
     }),
     version: t.exposeInt('version', {
@@ -69,6 +71,7 @@ const { Connection: ApiKeyConnection } = connectionOf<ApiKey>('ApiKey', 'API key
 
 builder.queryField('apiKeys', (t) =>
   t.field({
+    verb: 'getApiKeys',
     type: ApiKeyConnection,
     description:
       'Lists the API keys of the tenant, newest first, revoked and expired ones included. '
@@ -85,6 +88,7 @@ const issuedFields = (verb: string) =>
       apiKey: t.field({
         type: 'ApiKey',
         description: 'The key, now with this token.',
+        sharing: 'SHAREABLE',
         resolve: ({ apiKey }) => apiKey,
       }),
       token: t.exposeString('token', {
@@ -180,7 +184,12 @@ builder.mutationField('rotateApiKey', (t) =>
 const RevokeApiKeyPayload = payload<{ apiKey: ApiKey }>('RevokeApiKey').implement({
   description: 'Result of revokeApiKey.',
   fields: (t) => ({
-    apiKey: t.field({ type: 'ApiKey', description: 'The revoked key.', resolve: ({ apiKey }) => apiKey }),
+    apiKey: t.field({
+      type: 'ApiKey',
+      description: 'The revoked key.',
+      sharing: 'SHAREABLE',
+      resolve: ({ apiKey }) => apiKey,
+    }),
   }),
 })
 

@@ -50,11 +50,13 @@ builder.objectType('AuditLine', {
     verb: t.exposeString('verb', { description: 'The operation, for example `deleteConversation`.' }),
     resources: t.stringList({
       description: `Ids of the objects concerned; at most ${MAX_RESOURCES}, and their number is then in \`details\`.`,
+      sharing: 'SHAREABLE',
       resolve: ({ resources }) => [...resources],
     }),
     outcome: t.field({
       type: AuditOutcomeEnum,
       description: 'Whether the operation was performed.',
+      sharing: 'SHAREABLE',
       resolve: ({ outcome }) => outcome,
     }),
     count: t.exposeInt('count', {
@@ -67,6 +69,7 @@ builder.objectType('AuditLine', {
       type: 'JSON',
       nullable: true,
       description: 'Numbers, hashes and settings that describe the operation, as an object. Null for none.',
+      sharing: 'SHAREABLE',
       resolve: ({ details }) => (details === null ? null : (JSON.parse(details) as unknown)),
     }),
     hash: t.exposeString('hash', {
@@ -93,6 +96,7 @@ const AuditLogFilter = builder.inputType('AuditLogFilter', {
 
 builder.queryField('auditLog', (t) =>
   t.field({
+    verb: 'getAuditLog',
     type: Connection,
     description:
       "Lists the audit log of the viewer's tenant, newest line first: operations that leave no journal entry. Defaults to "
@@ -133,23 +137,27 @@ const AuditVerificationType = builder
         description:
           'Number of the first verified line whose hash needs the key. Earlier lines have plain hashes, which anybody who '
           + 'can write to the database can compute. Null if there is none.',
+        sharing: 'SHAREABLE',
         resolve: ({ keyedFrom }) => keyedFrom,
       }),
       brokenSeq: t.field({
         type: 'BigInt',
         nullable: true,
         description: 'Number of the first line that breaks the chain. Null if no line does.',
+        sharing: 'SHAREABLE',
         resolve: ({ broken }) => broken?.seq ?? null,
       }),
       brokenReason: t.field({
         type: BreakReason,
         nullable: true,
         description: 'Reason why that line breaks the chain. Null if no line does.',
+        sharing: 'SHAREABLE',
         resolve: ({ broken }) => broken?.reason ?? null,
       }),
       isComplete: t.exposeBoolean('isComplete', { description: 'Whether the newest line was reached.' }),
       endCursor: t.string({
         description: 'Opaque position of the last line that was verified. Pass it as `after` to continue.',
+        sharing: 'SHAREABLE',
         resolve: verificationCursor,
       }),
     }),
@@ -157,6 +165,7 @@ const AuditVerificationType = builder
 
 builder.queryField('verifyAuditLog', (t) =>
   t.field({
+    verb: 'verifyAuditLog',
     type: AuditVerificationType,
     description:
       "Verifies the hash chain of the audit log of the viewer's tenant, and names the first line that was removed, "

@@ -25,7 +25,12 @@ builder.objectType('ErasureReceipt', {
   description: 'Numbers of deleted objects, and a signed document that states them. The erasure cannot be undone.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the erasure; the audit log contains it.' }),
-    kind: t.field({ type: ErasureKindEnum, description: 'Kind of the erased subject.', resolve: ({ kind }) => kind }),
+    kind: t.field({
+      type: ErasureKindEnum,
+      description: 'Kind of the erased subject.',
+      sharing: 'SHAREABLE',
+      resolve: ({ kind }) => kind,
+    }),
     subject: t.exposeString('subject', {
       description: "Id of the turn, in its first version, or of the conversation; for a user, a hash of the user's id.",
     }),
@@ -40,6 +45,7 @@ builder.objectType('ErasureReceipt', {
     counts: t.field({
       type: 'JSON',
       description: 'Number of removed rows by table, as an object. Tables without removed rows are omitted.',
+      sharing: 'SHAREABLE',
       resolve: ({ counts }) => counts,
     }),
     completedAt: t.expose('completedAt', { type: 'DateTime', description: 'Time at which the erasure was completed.' }),
@@ -139,6 +145,7 @@ const ErasureType = builder
         type: 'ErasureReceipt',
         nullable: true,
         description: 'Numbers of erased objects. Null until the erasure is complete.',
+        sharing: 'SHAREABLE',
         resolve: ({ receipt }) => receipt,
       }),
     }),
@@ -150,6 +157,7 @@ const EraseUserPayload = payload<Erasure>('EraseUser').implement({
     erasure: t.field({
       type: ErasureType,
       description: 'The erasure. Read it again by its id until it has a receipt.',
+      sharing: 'SHAREABLE',
       resolve: (erasure) => erasure,
     }),
   }),
@@ -182,6 +190,7 @@ builder.mutationField('eraseUser', (t) =>
 
 builder.queryField('erasure', (t) =>
   t.field({
+    verb: 'getErasure',
     type: ErasureType,
     nullable: true,
     description: 'Returns an erasure of the tenant. Null if there is none with that id.',
@@ -192,6 +201,7 @@ builder.queryField('erasure', (t) =>
 
 builder.queryField('verifyErasureReceipt', (t) =>
   t.boolean({
+    verb: 'verifyErasureReceipt',
     description:
       'Whether this server signed the document of a receipt with its present `INTEGRITY_KEY`. False without a key.',
     args: {

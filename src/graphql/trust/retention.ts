@@ -7,13 +7,12 @@ import { asField } from '../kernel/as.ts'
 import { builder } from '../kernel/builder.ts'
 import { orErrors, payload } from '../kernel/result.ts'
 import { RetentionEnum } from './retention-enum.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 
 builder.objectFields('Conversation', (t) => ({
   retention: t.field({
     type: RetentionEnum,
     description: 'Retention of the content of turns once summaries cover them.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: ({ retention }) => retention,
   }),
   expiresAt: t.expose('expiresAt', {

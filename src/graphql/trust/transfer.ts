@@ -62,16 +62,19 @@ const TransferType = builder
       direction: t.field({
         type: TransferDirectionEnum,
         description: 'Whether it is an export or an import.',
+        sharing: 'SHAREABLE',
         resolve: ({ direction }) => direction,
       }),
       state: t.field({
         type: TransferStateEnum,
         description: 'Whether it can be continued.',
+        sharing: 'SHAREABLE',
         resolve: ({ state }) => state,
       }),
       scope: t.field({
         type: TransferScopeEnum,
         description: 'The data that it covers.',
+        sharing: 'SHAREABLE',
         resolve: ({ scope }) => scope,
       }),
       subject: t.exposeString('subject', {
@@ -87,6 +90,7 @@ const TransferType = builder
       counts: t.field({
         type: 'JSON',
         description: 'Number of transferred lines by type, as an object.',
+        sharing: 'SHAREABLE',
         resolve: ({ counts }) => counts,
       }),
       report: t.field({
@@ -95,6 +99,7 @@ const TransferType = builder
           'Number of objects by type and outcome, as an object, for example `turn.added`. The outcomes are `added`, '
           + '`unchanged` (the store has the same), `kept` (the store has a newer state, which stays), `erased` (erased in '
           + 'this store, and left out), `expired` and `duplicate`. Empty for an export.',
+        sharing: 'SHAREABLE',
         resolve: ({ report }) => report,
       }),
       createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which it was started.' }),
@@ -115,6 +120,7 @@ const transferPayload = (verb: string, name: string) =>
       transfer: t.field({
         type: TransferType,
         description: 'The export or import, with its progress.',
+        sharing: 'SHAREABLE',
         resolve: (transfer) => transfer,
       }),
     }),
@@ -153,6 +159,7 @@ const ContinueExportPayload = payload<ExportPage>('ContinueExport').implement({
     transfer: t.field({
       type: TransferType,
       description: 'The export, with its progress.',
+      sharing: 'SHAREABLE',
       resolve: ({ transfer }) => transfer,
     }),
     lines: t.exposeStringList('lines', {
@@ -275,6 +282,7 @@ builder.mutationField('cancelTransfer', (t) =>
 
 builder.queryField('transfer', (t) =>
   t.field({
+    verb: 'getTransfer',
     type: TransferType,
     nullable: true,
     description:

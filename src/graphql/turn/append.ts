@@ -6,7 +6,7 @@ import { MAX_PARTS } from '../../domain/turn/content.ts'
 import { supersedeTurn, type Superseded } from '../../domain/turn/supersede.ts'
 import { MAX_AUDIENCE } from '../../domain/turn/append/turn-input.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, LimitReached } from '../../errors.ts'
-import { asField, asNewField, INTRODUCES } from '../kernel/as.ts'
+import { asField, asNewField } from '../kernel/as.ts'
 import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
@@ -163,19 +163,22 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
 
 /** Fields of the payload of a mutation that writes one turn. */
 const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
-  turn: t.field({ type: 'Turn', description: 'Written version.', resolve: ({ turn }) => turn }),
+  turn: t.field({ type: 'Turn', description: 'Written version.', sharing: 'SHAREABLE', resolve: ({ turn }) => turn }),
   turnEdge: t.field({
     type: TurnEdge,
     description: 'Edge of the turn in Conversation.turns.',
+    sharing: 'SHAREABLE',
     resolve: ({ turn }) => turnEdge(turn),
   }),
   deduplicated: t.boolean({
     description: 'Whether an earlier call with the same clientId had already written the turn.',
+    sharing: 'SHAREABLE',
     resolve: ({ deduplicated }) => deduplicated,
   }),
   lastSeq: t.int({
     description:
       'Journal sequence number of the newest entry that the call wrote, or of the turn if it already existed.',
+    sharing: 'SHAREABLE',
     resolve: ({ lastSeq }) => lastSeq,
   }),
 })
@@ -194,7 +197,7 @@ builder.mutationField('appendTurn', (t) =>
   t.field({
     type: appendedPayload('AppendTurn', 'The new turn, or the existing turn with the same clientId.'),
     description: 'Appends a turn to a conversation. Returns after the database commit.',
-    extensions: INTRODUCES,
+    introducesActor: true,
     errors: orErrors('AppendTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: { input: t.arg({ type: AppendTurnInput, required: true, description: 'Conversation and turn.' }) },
     async resolve(_, { input }, context) {
@@ -210,11 +213,13 @@ const AppendTurnsPayload = payload<AppendedTurns>('AppendTurns').implement({
     turns: t.field({
       type: ['Turn'],
       description: 'Turns in the order of the input. No other turn is written between new turns.',
+      sharing: 'SHAREABLE',
       resolve: ({ turns }) => turns,
     }),
     turnEdges: t.field({
       type: [TurnEdge],
       description: 'Edges of the turns in Conversation.turns, in the order of the input.',
+      sharing: 'SHAREABLE',
       resolve: ({ turns }) => turns.map(turnEdge),
     }),
     deduplicatedIds: t.exposeIDList('deduplicatedIds', {
@@ -249,7 +254,7 @@ builder.mutationField('appendTurns', (t) =>
     type: AppendTurnsPayload,
     description:
       'Appends several turns to one conversation atomically: all turns, without other turns between them, or none.',
-    extensions: INTRODUCES,
+    introducesActor: true,
     errors: orErrors('AppendTurns', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: { input: t.arg({ type: AppendTurnsInput, required: true, description: 'Conversation and turns.' }) },
     async resolve(_, { input }, context) {

@@ -3,7 +3,6 @@
 import { isDamaged, MAX_CAPTION, partsOf, type ContentPart as Part } from '../../domain/turn/content.ts'
 import { MAX_URL, URL_SCHEMES } from '../../domain/turn/file-url.ts'
 import { builder } from '../kernel/builder.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 
 type PartOf<Type extends Part['type']> = Extract<Part, { type: Type }>
 
@@ -44,7 +43,7 @@ const ToolResultPart = builder
           'Id of the turn that made the call, in the version that was the newest when the result was written. The '
           + 'turn may be outside the view. Null only for results stored before calls were identified by turn, if '
           + 'several turns had made such a call.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ callTurnId }) => callTurnId ?? null,
       }),
       name: t.exposeString('name', { description: 'Name of the tool that returned the result.' }),
@@ -116,7 +115,7 @@ builder.objectField('Turn', 'parts', (t) =>
     description:
       'Content of the turn, in order. A turn written with `content` has one text part. Empty before the first '
       + 'delta, and after erasure.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: (turn, _, { deps }) => {
       if (isDamaged(turn)) deps.log.warn({ turnId: turn.id }, 'left out damaged parts of a turn')
       return partsOf(turn)

@@ -7,7 +7,6 @@ import type { Summary } from '../../domain/memory/summary/summary.ts'
 import type { Turn } from '../../domain/turn/turn.ts'
 import { builder } from '../kernel/builder.ts'
 import { loadHistory, loadHistoryWithSummaries } from '../kernel/loaders.ts'
-import { PER_VIEWER } from '../kernel/rights/sharing.ts'
 
 const HistoryEntry = builder.unionType('HistoryEntry', {
   description: 'Item of the history: a turn, or a summary that replaces the turns that it covers.',
@@ -21,7 +20,7 @@ builder.objectField('Conversation', 'history', (t) =>
     description:
       'Newest turns that the viewer sees, each in its newest version, in ascending order of position. An edited '
       + 'turn keeps its position.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: {
       limit: t.arg.int({
         description:

@@ -2,7 +2,6 @@
 
 import { builder } from '../kernel/builder.ts'
 import { loadTurn } from '../kernel/loaders.ts'
-import { PER_VIEWER } from '../kernel/rights/sharing.ts'
 
 builder.objectField('Turn', 'replyTo', (t) =>
   t.field({
@@ -11,7 +10,7 @@ builder.objectField('Turn', 'replyTo', (t) =>
     description:
       'The turn to which this turn replies, in the version given by `replyToId`. Null if there is none, if the viewer '
       + 'does not see it, or if it was erased.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     resolve: async (turn, _, context) => {
       if (turn.replyToId === null) return null
       const target = await loadTurn(context, turn.replyToId)

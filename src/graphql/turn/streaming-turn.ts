@@ -13,7 +13,7 @@ import type { Turn } from '../../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../../errors.ts'
 import { appendedPayload, AUTHOR, claimTokenField, StreamingTurnInput, TokenUsageInput } from './append.ts'
 import { WRITER_TOKEN } from '../../domain/turn/append/writer.ts'
-import { asField, asNewField, INTRODUCES } from '../kernel/as.ts'
+import { asField, asNewField } from '../kernel/as.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
@@ -57,7 +57,7 @@ builder.mutationField('openTurn', (t) =>
     description:
       'Opens a streaming turn. Its position is assigned immediately; appendDelta adds its text. The turn is aborted '
       + 'if the writer sends no delta for longer than its lease; see `leaseSeconds`.',
-    extensions: INTRODUCES,
+    introducesActor: true,
     errors: orErrors('OpenTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: {
       input: t.arg({ type: OpenTurnInput, required: true, description: 'Conversation, turn and writer token.' }),
@@ -76,6 +76,7 @@ const AppendDeltaPayload = payload<DeltaReceipt>('AppendDelta').implement({
     turn: t.field({
       type: 'Turn',
       description: 'The turn with the text streamed so far.',
+      sharing: 'PER_VIEWER',
       resolve: ({ turnId }, _, context) => loadTurnOf(context, turnId),
     }),
     end: t.exposeInt('end', {

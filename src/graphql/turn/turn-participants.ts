@@ -3,7 +3,6 @@
 import { MAX_MENTIONS } from '../../domain/turn/content.ts'
 import { builder } from '../kernel/builder.ts'
 import { loadParticipant } from '../kernel/loaders.ts'
-import { SHAREABLE } from '../kernel/rights/sharing.ts'
 
 builder.objectField('Turn', 'author', (t) =>
   t.field({
@@ -12,7 +11,7 @@ builder.objectField('Turn', 'author', (t) =>
     description:
       'The author as a present or former participant of the conversation. Every author is one, so this is null only '
       + 'if the conversation was deleted after the turn was read.',
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: (turn, _, context) => loadParticipant(context, turn),
   }),
 )
@@ -25,7 +24,7 @@ builder.objectField('Turn', 'mentions', (t) =>
       + 'name is an actor or a display name, in this order, exactly or else ignoring case; an ambiguous name mentions '
       + 'no participant, and neither do addresses, URLs and code (Markdown). The server looks for the participants '
       + `present when the version is written, for at most ${MAX_MENTIONS} names. Empty while the turn is open.`,
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     async resolve({ conversationId, mentions }, _, context) {
       const actors = mentions ?? []
       const found = await Promise.all(actors.map((actor) => loadParticipant(context, { conversationId, actor })))

@@ -8,7 +8,6 @@ import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { loadConversationOf } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
-import { PER_VIEWER, SHAREABLE } from '../kernel/rights/sharing.ts'
 import { turnsTemplate } from './turn-json.ts'
 import { loadPageOfTurns } from './turn-pages.ts'
 
@@ -46,7 +45,7 @@ export const TokenUsage = builder
       total: t.field({
         type: 'BigInt',
         description: 'Sum of both.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: ({ prompt, completion }) => prompt + completion,
       }),
     }),
@@ -95,7 +94,7 @@ builder.objectType('Turn', {
     conversation: t.field({
       type: 'Conversation',
       description: 'Conversation of the turn, in the same view as the turn.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: (turn, _, context) => loadConversationOf(context, turn.conversationId),
     }),
     seq: t.exposeInt('seq', {
@@ -125,7 +124,7 @@ builder.objectType('Turn', {
       type: TokenUsage,
       nullable: true,
       description: 'Numbers of tokens that the provider billed for generating the turn. Null if not given.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ promptTokens, completionTokens }) =>
         promptTokens === null && completionTokens === null
           ? null
@@ -146,7 +145,7 @@ builder.objectType('Turn', {
     citations: t.field({
       type: [Citation],
       description: 'Passages of documents on which the turn is based, as provided by the client. Empty if not given.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ citations }) => (citations as CitationShape[] | null) ?? NO_CITATIONS,
     }),
     pinned: t.exposeBoolean('pinned', {
@@ -157,7 +156,7 @@ builder.objectType('Turn', {
     metadata: t.field({
       type: 'JSON',
       description: 'Application-defined metadata: a JSON object. Empty if not given.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       resolve: ({ metadata }) => metadata ?? NOTHING,
     }),
     abortReason: t.exposeString('abortReason', {
@@ -206,7 +205,7 @@ builder.objectField('Conversation', 'turns', (t) =>
       'Turns that the viewer sees, in ascending order of `position`; versions of one turn in ascending order of '
       + `\`seq\`. Returns the first ${DEFAULT_PAGE_SIZE} turns unless \`first\` or \`last\` is given. A page has `
       + 'fewer turns if they are large.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     args: {
       ...pagingArgs(t, 'turns'),
       filter: t.arg({
@@ -228,7 +227,7 @@ builder.objectField('Conversation', 'lastTurn', (t) =>
     type: 'Turn',
     nullable: true,
     description: 'Newest version of the turn with the highest position. Null if the viewer sees no turn.',
-    extensions: PER_VIEWER,
+    sharing: 'PER_VIEWER',
     async resolve(conversation, _, context) {
       const { items } = await loadPageOfTurns(context, conversation.id, { last: 1 })
       return items[0] ?? null

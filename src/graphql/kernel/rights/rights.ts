@@ -9,36 +9,11 @@ import { VERBS, type Verb } from '../../../domain/kernel/rights/rights.ts'
 import type { NotAllowed } from '../../../errors.ts'
 import type { RequestContext } from '../request.ts'
 
-/** The verbs of root fields whose name is not that of their verb. */
-const OTHER_NAMES: Readonly<Record<string, Verb>> = {
-  apiKeys: 'getApiKeys',
-  approvals: 'getApprovals',
-  auditLog: 'getAuditLog',
-  contextById: 'getContexts',
-  conversation: 'getConversations',
-  conversations: 'getConversationPage',
-  conversationEvents: 'readEventsOf',
-  embedding: 'getEmbeddingProgress',
-  erasure: 'getErasure',
-  facts: 'getFactPage',
-  inbox: 'readInbox',
-  jobs: 'getJobs',
-  memoryAudit: 'auditMemory',
-  providers: 'getProviders',
-  run: 'getRuns',
-  runEvents: 'readRunEvents',
-  tenantSettings: 'getTenantSettings',
-  transfer: 'getTransfer',
-  userProfile: 'getProfiles',
-  wakeUps: 'getWakeUps',
+/** Returns the verb of a root field: the option `verb`, or the name of a mutation; null if it needs no right. */
+export function verbOf({ name, extensions }: Pick<GraphQLField<unknown, unknown>, 'name' | 'extensions'>): Verb | null {
+  if (extensions.verb !== undefined) return extensions.verb as Verb | null
+  return Object.hasOwn(VERBS, name) ? (name as Verb) : null
 }
-
-/**
- * Returns the verb of a root field; null for `viewer`, which needs no right, and for `node` and `nodes`, which read any
- * object.
- */
-export const verbOf = (field: string): Verb | null =>
-  OTHER_NAMES[field] ?? (Object.hasOwn(VERBS, field) ? (field as Verb) : null)
 
 /** The ids among the arguments of a field or the fields of its input. Other texts could be content. */
 function idsIn(args: Record<string, unknown>): string[] {
@@ -52,7 +27,7 @@ const isNotAllowed = (value: unknown): value is Pick<NotAllowed, 'code' | 'right
 
 type AuditedContext = Pick<RequestContext, 'deps' | 'viewer'>
 
-/** Notes in the audit log that the credential was refused the field. Viewers without a principal are not recorded. */
+/** Notes in the audit log that the credential was refused the root field. Viewers without a principal are not recorded. */
 export function noteRefusal(
   { deps, viewer }: AuditedContext,
   field: string,
@@ -61,13 +36,13 @@ export function noteRefusal(
 ): void {
   if (!viewer.principal || !isNotAllowed(error)) return
   const details = error.right === null ? null : { right: error.right }
-  deps.audit.note(auditRecord(viewer, verbOf(field) ?? field, ids, { outcome: 'DENIED', details }))
+  deps.audit.note(auditRecord(viewer, field, ids, { outcome: 'DENIED', details }))
 }
 
 /** Notes in the audit log that the credential acts as another actor, with one line for each root field. */
 export function noteActing({ deps, viewer }: AuditedContext, fields: Iterable<string>): void {
   if (!viewer.principal) return
-  for (const field of fields) deps.audit.note(auditRecord(viewer, verbOf(field) ?? field, []))
+  for (const field of fields) deps.audit.note(auditRecord(viewer, field, []))
 }
 
 type Field = GraphQLField<unknown, RequestContext, Record<string, unknown>>
@@ -98,7 +73,7 @@ export function withRights(schema: GraphQLSchema): GraphQLSchema {
   const subscription = schema.getSubscriptionType()
   for (const root of [schema.getQueryType(), schema.getMutationType(), subscription]) {
     for (const field of Object.values(root?.getFields() ?? {}) as Field[]) {
-      const verb = verbOf(field.name)
+      const verb = verbOf(field)
       if (verb) field.description = `${field.description} ${describeRule(VERBS[verb])}`
       const called = root === subscription ? 'subscribe' : 'resolve'
       if (field[called]) field[called] = noting(field.name, field[called])

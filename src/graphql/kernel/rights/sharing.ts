@@ -1,6 +1,6 @@
 // Marks the fields that have the same value for all viewers of one view class (domain/kernel/view.ts). An event of a
-// subscription is executed once per view class only if the document selects no other fields. An unmarked field is not
-// shareable.
+// subscription is executed once per view class only if the document selects no other fields. The option `sharing`
+// (field-options.ts) marks a field.
 
 import {
   BREAK,
@@ -16,17 +16,7 @@ import {
   type GraphQLField,
   type GraphQLSchema,
 } from 'graphql'
-
-/**
- * Mark (`extensions`) of a field whose value depends only on its parent object, or on data that is the same for all
- * viewers of the tenant.
- */
-export const SHAREABLE = { sharing: 'SHAREABLE' } as const
-
-/** Mark of a field that reads more data in the viewer's current view, which may differ from the view of the event. */
-export const PER_VIEWER = { sharing: 'PER_VIEWER' } as const
-
-export type Sharing = (typeof SHAREABLE | typeof PER_VIEWER)['sharing']
+import type { Sharing } from '../field-options.ts'
 
 /**
  * Returns the mark of a field; null for an unmarked field. A field that exposes a property of its parent (`t.expose…`)

@@ -20,7 +20,6 @@ import { atConversation } from '../../conversation/conversation-ref.ts'
 import { ConversationEventTypeEnum } from './event-type.ts'
 import { loadConversationOf } from '../../kernel/loaders.ts'
 import { PresenceStateEnum } from '../../conversation/presence.ts'
-import { SHAREABLE } from '../../kernel/rights/sharing.ts'
 
 const BEHIND = MAX_ENTRIES_BEHIND.toLocaleString('en-US')
 
@@ -69,7 +68,7 @@ builder
       conversation: t.field({
         type: 'Conversation',
         description: 'Current state of the conversation.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: (event, _, context) => loadConversationOf(context, event.conversationId),
       }),
     }),
@@ -101,7 +100,7 @@ builder.objectRef<VisibleFacts>('FactsChanged').implement({
       description:
         'The facts that the viewer sees, in their current state: `supersededAt` is null for active ones. Deleted facts '
         + 'are left out.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       async resolve({ factIds }, _, { deps, viewer }) {
         const facts = await getFacts(deps, viewer, factIds)
         return factIds.flatMap((each) => facts.get(each) ?? [])
@@ -134,6 +133,7 @@ builder
 
 builder.subscriptionField('conversationEvents', (t) =>
   t.field({
+    verb: 'readEventsOf',
     type: ConversationEvent,
     description:
       'Delivers the events of a conversation after a journal entry, then live events: in order, without '
@@ -160,7 +160,7 @@ builder.subscriptionField('conversationEvents', (t) =>
       const { deps, principal, viewer } = context
       return readEventsOf(deps, principal, { ...(await atConversation(context, args)), as: viewer.actor })
     },
-    extensions: SHAREABLE,
+    sharing: 'SHAREABLE',
     resolve: (event) => event,
   }),
 )

@@ -55,18 +55,21 @@ builder.objectType('InboxEvent', {
       description:
         'The turn to answer, in its first version. Null for reasons other than WAKE_UP, and if the participant does not see '
         + 'the turn any more.',
+      sharing: 'PER_VIEWER',
       resolve: ({ turnId }, _, context) => (turnId === null ? null : loadTurn(context, turnId)),
     }),
     conversation: t.field({
       type: 'Conversation',
       nullable: true,
       description: 'Current state of the conversation. Null if it is deleted.',
+      sharing: 'PER_VIEWER',
       resolve: (event, _, context) => loadConversation(context, event.conversationId),
     }),
     unreadCount: t.int({
       description:
         `Current number of turns by others that the participant has not read. At most ${MAX_UNREAD}; 0 if `
         + 'the conversation is deleted.',
+      sharing: 'PER_VIEWER',
       resolve: ({ conversationId }, _, context) =>
         loadUnreadCount(context, { conversationId, actor: context.viewer.actor }),
     }),
@@ -81,6 +84,7 @@ builder.objectType('InboxEvent', {
 
 builder.subscriptionField('inbox', (t) =>
   t.field({
+    verb: 'readInbox',
     type: 'InboxEvent',
     description:
       "Delivers the turns that wait for a participant's answer and its conversations with unread turns, then further turns to "

@@ -11,7 +11,6 @@ import { NotFound } from '../../../errors.ts'
 import { builder } from '../../kernel/builder.ts'
 import { interfaces } from './event-interface.ts'
 import { loadConversationOf, loadPreviousVersion, loadTurn } from '../../kernel/loaders.ts'
-import { SHAREABLE } from '../../kernel/rights/sharing.ts'
 
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
   TurnAppended: ['A complete turn was appended.', 'The appended turn.'],
@@ -45,7 +44,7 @@ builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
     turn: t.field({
       type: 'Turn',
       description: 'The previous version that the viewer sees. If that version no longer exists, the newer version.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       async resolve(event, _, context) {
         if (event.turn) return event.turn
         const turn = await loadPreviousVersion(context, event.by.id)
@@ -64,7 +63,7 @@ builder.objectRef<VisibleTurnUpdated>('TurnUpdated').implement({
     turn: t.field({
       type: 'Turn',
       description: 'The newest version that the viewer sees.',
-      extensions: SHAREABLE,
+      sharing: 'SHAREABLE',
       async resolve(event, _, context) {
         if (event.turn) return event.turn
         const turn = await loadPreviousVersion(context, event.newestId)
@@ -86,7 +85,7 @@ builder
       turn: t.expose('turn', { type: 'Turn', description: 'The turn of the agent.' }),
       limit: t.int({
         description: 'Current `maxAgentTurns` of the conversation.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: async (event, _, context) => (await loadConversationOf(context, event.conversationId)).maxAgentTurns,
       }),
     }),
@@ -112,7 +111,7 @@ builder
         description:
           'Current state of the turn, with its whole text so far, which may include text after this delta. '
           + 'Null if the turn no longer exists, or is no longer in view.',
-        extensions: SHAREABLE,
+        sharing: 'SHAREABLE',
         resolve: (event, _, context) => loadTurn(context, event.turnId),
       }),
     }),

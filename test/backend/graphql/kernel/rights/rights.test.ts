@@ -30,10 +30,11 @@ describe('the description of each root field', () => {
   )
 
   it('states the right that its verb needs, if it has one verb', () => {
-    const without = fields.filter(({ name }) => verbOf(name) === null).map(({ name }) => name)
+    const without = fields.filter((field) => verbOf(field) === null).map(({ name }) => name)
     expect(without.toSorted()).toEqual(['node', 'nodes', 'viewer'])
-    for (const { name, description } of fields) {
-      const verb = verbOf(name)
+    for (const field of fields) {
+      const { name, description } = field
+      const verb = verbOf(field)
       if (verb) expect(description).toMatch(RegExp(` Needs the right \`${VERBS[verb].right}\`[^.]*\\.$`))
       expect(description!.match(/Needs the right/g)?.length ?? 0, name).toBe(verb ? 1 : 0)
     }
@@ -169,9 +170,9 @@ describe.each(backends)('a credential, on $name', (backend) => {
     )
     expect(lines).toMatchObject([
       { verb: 'appendTurn', outcome: 'DENIED', resources: [conversationId], details: { right: 'write' } },
-      { verb: 'getConversationPage', outcome: 'DONE', actedAs: 'ada' },
-      { verb: 'getFactPage', outcome: 'DENIED', actedAs: 'ada', details: { right: 'act-as' } },
-      { verb: 'getJobs', outcome: 'DENIED', details: { right: 'operate' } },
+      { verb: 'conversations', outcome: 'DONE', actedAs: 'ada' },
+      { verb: 'facts', outcome: 'DENIED', actedAs: 'ada', details: { right: 'act-as' } },
+      { verb: 'jobs', outcome: 'DENIED', details: { right: 'operate' } },
     ])
     expect(JSON.stringify(lines)).not.toContain('canary')
   })

@@ -14,13 +14,8 @@ import {
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { schema } from '../../../../../src/graphql/schema.ts'
-import {
-  PER_VIEWER,
-  selectsOnlyShareable,
-  SHAREABLE,
-  sharingOf,
-  type Sharing,
-} from '../../../../../src/graphql/kernel/rights/sharing.ts'
+import type { Sharing } from '../../../../../src/graphql/kernel/field-options.ts'
+import { selectsOnlyShareable, sharingOf } from '../../../../../src/graphql/kernel/rights/sharing.ts'
 
 const isShared = (text: string, operationName?: string) => {
   const document = parse(text)
@@ -60,10 +55,7 @@ describe('sharingOf', () => {
 
   it('is not null for any field that a subscription to events can select', () => {
     expect(fields.size).toBeGreaterThan(100)
-    expect(
-      fieldsWith(null),
-      'mark each of these SHAREABLE or PER_VIEWER (src/graphql/kernel/rights/sharing.ts)',
-    ).toEqual([])
+    expect(fieldsWith(null), 'give each of these the option sharing (src/graphql/kernel/field-options.ts)').toEqual([])
   })
 
   it('is PER_VIEWER for the fields that are read in a view', () => {
@@ -112,8 +104,8 @@ describe('sharingOf', () => {
     expect(sharing({})).toBeNull()
     expect(sharing(exposed)).toBe('SHAREABLE')
     expect(sharing({ ...exposed, pothosResolveWrapped: true })).toBeNull()
-    expect(sharing({ ...exposed, ...PER_VIEWER })).toBe('PER_VIEWER')
-    expect(sharing(SHAREABLE)).toBe('SHAREABLE')
+    expect(sharing({ ...exposed, sharing: 'PER_VIEWER' })).toBe('PER_VIEWER')
+    expect(sharing({ sharing: 'SHAREABLE' })).toBe('SHAREABLE')
   })
 })
 
@@ -165,7 +157,7 @@ describe('selectsOnlyShareable', () => {
 
   it('is false for a field without a mark', () => {
     const other = buildSchema('type Query { marked: Int unmarked: Int }')
-    Object.assign(other.getQueryType()!.getFields().marked!, { extensions: SHAREABLE })
+    Object.assign(other.getQueryType()!.getFields().marked!, { extensions: { sharing: 'SHAREABLE' } })
     expect(selectsOnlyShareable(other, parse('{ marked }'))).toBe(true)
     expect(selectsOnlyShareable(other, parse('{ marked unmarked }'))).toBe(false)
   })
@@ -178,7 +170,7 @@ describe('selectsOnlyShareable', () => {
       type Query { named: Named }`)
     const mark = (type: string, field: string) =>
       Object.assign((other.getType(type) as never as { getFields(): Record<string, object> }).getFields()[field]!, {
-        extensions: SHAREABLE,
+        extensions: { sharing: 'SHAREABLE' },
       })
     mark('Query', 'named')
     mark('Named', 'name')
