@@ -112,7 +112,11 @@ const schema = createSchema({
       appendDelta(input: AppendDeltaInput!): AppendDeltaPayload!
     }
     type Subscription {
-      conversationEvents(conversationId: ID!): ConversationEvent!
+      conversationEvents(conversationId: ID!, types: [ConversationEventType!]): ConversationEvent!
+    }
+    enum ConversationEventType {
+      TURN_APPENDED
+      TURN_DELTA
     }
   `,
   resolvers: {

@@ -27,7 +27,7 @@ const TIMEOUT_MS = 60_000
 const WAITING = 10
 
 const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
-  conversationEvents(conversationId: $conversationId) {
+  conversationEvents(conversationId: $conversationId, types: [TURN_APPENDED, TURN_DELTA]) {
     __typename seq
     ... on TurnAppended { turn { id seq actor role text createdAt } }
     ... on TurnDelta { turnId start end text }
