@@ -152,8 +152,6 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
   const appends = (contestant: Contestant) =>
     contestant.written.map((id) => ({ query: APPEND, variables: { id, text: APPENDED_TEXT } }))
   return [
-    rate('append, 1 client', 1, appends, '"seq"'),
-    rate('append, 16 clients', 16, appends, '"seq"'),
     rate('page of 50 turns, 16 clients', 16, ({ large }) => [{ query: PAGE, variables: { id: large } }], '"seq"'),
     rate('50 conversations × 20 turns, 16 clients', 16, () => [{ query: NESTED, variables: {} }], '"seq"'),
     rate(`recall in ${format(LARGE_TURNS)} turns, 1 client`, 1, queries(RECALL), '"seq"'),
@@ -162,6 +160,9 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
     rate('recall in the tenant, 1 client', 1, queries(RECALL_ALL), '"seq"'),
     rate('context of 20 turns and 10 recalled, 1 client', 1, queries(CONTEXT), '"truncated"'),
     rate('context of 20 turns and 10 recalled, 16 clients', 16, queries(CONTEXT), '"truncated"'),
+    // After the reads, which search all conversations: the servers append different numbers of turns.
+    rate('append, 1 client', 1, appends, '"seq"'),
+    rate('append, 16 clients', 16, appends, '"seq"'),
     {
       label: 'fan-out of single turns, server CPU per delivery',
       unit: 'µs',
