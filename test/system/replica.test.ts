@@ -5,11 +5,11 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps, NotReplica, type OpenDeps } from '../../src/deps.ts'
-import { buildContext, coveringJournal as coveringContext } from '../../src/domain/memory/context/build.ts'
+import { buildContext, onlyConversation as onlyConversationOfContext } from '../../src/domain/memory/context/build.ts'
 import { createConversation } from '../../src/domain/conversation/conversation.ts'
 import { recordFacts } from '../../src/domain/memory/fact/record.ts'
 import { removeParticipant } from '../../src/domain/conversation/participant/participant.ts'
-import { coveringJournal, recall, type RecallInput } from '../../src/domain/memory/recall/recall.ts'
+import { onlyConversation, recall, type RecallInput } from '../../src/domain/memory/recall/recall.ts'
 import { onReplica } from '../../src/domain/kernel/replica.ts'
 import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { NotFound } from '../../src/errors.ts'
@@ -74,7 +74,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
   }
   const find = (input: RecallInput, viewer = ada) =>
     observe(async () => {
-      const { hits } = await onReplica(reading.deps, viewer, coveringJournal(input), (deps) =>
+      const { hits } = await onReplica(reading.deps, viewer, onlyConversation(input), (deps) =>
         recall(deps, viewer, input),
       )
       return hits.map(({ memory }) => (memory.kind === 'TURN' ? memory.turn.text : memory.kind))
@@ -82,7 +82,7 @@ describe.skipIf(!SERVICES)('a streaming replica (needs SERVICES)', () => {
   const context = (input: { conversationId: string; includeFacts?: boolean }) =>
     observe(async () => {
       const given = { tokenBudget: 4_000, ...input }
-      const { messages } = await onReplica(reading.deps, ada, coveringContext(given), (deps) =>
+      const { messages } = await onReplica(reading.deps, ada, onlyConversationOfContext(given), (deps) =>
         buildContext(deps, ada, given),
       )
       return JSON.stringify(messages)

@@ -2,7 +2,7 @@
 
 import { BUILT_IN_DEFAULTS, HITS, MAX_HITS, MAX_TOKENS } from '../../domain/kernel/call-defaults.ts'
 import { DEFAULT_SHARES } from '../../domain/memory/context/budget/budget.ts'
-import { buildContext, coveringJournal } from '../../domain/memory/context/build.ts'
+import { buildContext, onlyConversation } from '../../domain/memory/context/build.ts'
 import { MAX_RECENT_TURNS } from '../../domain/memory/context/options.ts'
 import { MAX_STORED } from '../../domain/memory/context/store.ts'
 import { MAX_FACTS, MAX_PROFILES } from '../../domain/memory/context/material/profiles-and-facts.ts'
@@ -165,7 +165,7 @@ builder.queryField('buildContext', (t) =>
       const build = () =>
         given.store && !input.asOf
           ? context.work.read(() => buildContext(context.deps, viewer, given))
-          : readOnReplica(context, coveringJournal(given), (deps) => buildContext(deps, viewer, given))
+          : readOnReplica(context, onlyConversation(given), (deps) => buildContext(deps, viewer, given))
       const tokenBudget = input.tokenBudget ?? (await reading.defaults.of(viewer.tenant)).tokenBudget
       return tokenBudget > UNGATED_TOKENS ? reading.gates.heavy.run(viewer.tenant, build) : build()
     },

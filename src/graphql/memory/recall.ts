@@ -6,7 +6,7 @@ import { kindOf } from '../../domain/kernel/id.ts'
 import type { RecallHit as Hit } from '../../domain/memory/recall/hit.ts'
 import { MAX_PAGED_HITS } from '../../domain/memory/recall/recall-cursor.ts'
 import {
-  coveringJournal,
+  onlyConversation,
   MAX_NEIGHBOURS,
   MAX_QUERY,
   recall,
@@ -280,7 +280,7 @@ builder.queryField('recall', (t) =>
     async resolve(_, { input }, context, info) {
       const given = await atConversationIfGiven(context, input)
       await enterPast(context, info, input.asOf, given.conversationId)
-      return readOnReplica(context, coveringJournal(given), (deps) => recall(deps, context.viewer, given))
+      return readOnReplica(context, onlyConversation(given), (deps) => recall(deps, context.viewer, given))
     },
   }),
 )

@@ -1,12 +1,12 @@
 // The HNSW indexes of an embedder's vectors, on Postgres: one for each segment (vector-segments.ts). They are
 // half-precision, and partial, so that each embedder has its own. Their names contain their ranges, so the catalogue of
-// the database is the only list of segments. Migrations do not create them. If turn_vector is partitioned
-// (partitions.ts), the index of a segment has a part for each partition.
+// the database is the only list of segments. Migrations do not create them.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Db } from '../db/db.ts'
 import { SYSTEM } from '../db/scope.ts'
+import { createIndex, dropIndex, rowsInIndex } from '../scaling/concurrent-index.ts'
 import { unusedSegments, type NumberRange, type VectorSegment } from './vector-segments.ts'
 
 /** Hashes the embedder's name, because Postgres truncates identifiers to 63 bytes. */
@@ -25,14 +25,11 @@ const MEMORY_MB = { min: 64, max: 1024 }
 /** SQLSTATE disk_full, which Postgres also reports if shared memory is exhausted. */
 const DISK_FULL = '53100'
 
-// A partitioned index becomes valid when its last part is attached.
+const TABLE = 'turn_vector'
 const SEGMENTS = `
-  SELECT c.relname AS name, i.indisvalid AS valid,
-         (greatest(c.reltuples, 0) + coalesce((
-           SELECT sum(greatest(p.reltuples, 0)) FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhrelid
-           WHERE h.inhparent = c.oid), 0))::integer AS rows
+  SELECT c.relname AS name, i.indisvalid AS valid, ${rowsInIndex('c')} AS rows
   FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-  WHERE i.indrelid = 'turn_vector'::regclass AND starts_with(c.relname, $1::text)`
+  WHERE i.indrelid = '${TABLE}'::regclass AND starts_with(c.relname, $1::text)`
 
 type SegmentRow = { name: string; valid: boolean; rows: number }
 
@@ -105,9 +102,8 @@ export function buildVectorIndex(
   return withLockedClient(databaseUrl, name, signal, async (client) => {
     const existing = (await client.query<SegmentRow>(SEGMENTS, [prefixOf(name)])).rows.find((row) => row.name === index)
     if (existing?.valid) return false
-    const partitions = await readPartitions(client)
-    // Parts may be left of a drop that was interrupted.
-    if (existing || partitions.length > 0) await dropIndex(client, index, partitions)
+    // The index may be invalid, or be left in part by a drop that was interrupted.
+    await dropIndex(client, { index, table: TABLE })
     // This is enough to build the graph (the vectors and their links) in memory.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
     await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.min), MEMORY_MB.max)}MB'`)
@@ -115,57 +111,16 @@ export function buildVectorIndex(
       USING hnsw ((embedding::halfvec(${dimension})) halfvec_ip_ops) WITH (m = 16, ef_construction = 100)
       WHERE embedder = ${pg.escapeLiteral(name)} AND number >= ${range.from}::bigint AND number < ${range.to}::bigint`
     try {
-      await createIndex(client, index, definition, partitions)
+      await createIndex(client, { index, table: TABLE }, definition)
     } catch (error) {
       if ((error as { code?: string }).code !== DISK_FULL) throw error
       // Parallel workers need shared memory, which is scarce in containers. Retry without them.
-      await dropIndex(client, index, partitions)
+      await dropIndex(client, { index, table: TABLE })
       await client.query('SET max_parallel_maintenance_workers = 0')
-      await createIndex(client, index, definition, partitions)
+      await createIndex(client, { index, table: TABLE }, definition)
     }
     return true
   })
-}
-
-/** Returns the names of the partitions of turn_vector; none if it is not partitioned. */
-async function readPartitions(client: pg.Client): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'turn_vector'::regclass`,
-  )
-  return rows.map(({ name }) => name)
-}
-
-const partNames = (index: string, partitions: readonly string[]) =>
-  partitions.map((partition, n) => ({ partition, part: `${index}_${n}` }))
-
-/** Postgres cannot create an index of a partitioned table concurrently, so its parts are created and attached. */
-async function createIndex(
-  client: pg.Client,
-  index: string,
-  definition: string,
-  partitions: readonly string[],
-): Promise<void> {
-  if (partitions.length === 0) {
-    await client.query(`CREATE INDEX CONCURRENTLY ${index} ON turn_vector ${definition}`)
-    return
-  }
-  await client.query(`CREATE INDEX ${index} ON ONLY turn_vector ${definition}`)
-  for (const { partition, part } of partNames(index, partitions)) {
-    await client.query(`CREATE INDEX CONCURRENTLY ${part} ON ${partition} ${definition}`)
-    await client.query(`ALTER INDEX ${index} ATTACH PARTITION ${part}`)
-  }
-}
-
-/** Drops an index, which may be incomplete. A partitioned index is dropped with a short exclusive lock on the table. */
-async function dropIndex(client: pg.Client, index: string, partitions: readonly string[]): Promise<void> {
-  if (partitions.length === 0) {
-    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
-    return
-  }
-  await client.query(`DROP INDEX IF EXISTS ${index}`)
-  for (const { part } of partNames(index, partitions)) {
-    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${part}`)
-  }
 }
 
 /** Drops the embedder's indexes, or those of the chosen segments, unless a process is building one. */
@@ -176,9 +131,8 @@ export async function dropVectorIndexes(
 ): Promise<void> {
   await withLockedClient(databaseUrl, embedder, undefined, async (client) => {
     const { rows } = await client.query<SegmentRow>(SEGMENTS, [prefixOf(embedder)])
-    const partitions = await readPartitions(client)
     for (const segment of choose(rows.map(toSegment))) {
-      await dropIndex(client, indexName(embedder, segment), partitions)
+      await dropIndex(client, { index: indexName(embedder, segment), table: TABLE })
     }
     return true
   })

@@ -54,9 +54,9 @@ export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
  * Returns the conversation if it is the only source of the context's data; null if the context may also contain facts
- * about people, profiles, or turns of other conversations. The replica must have replayed that data (replica.ts).
+ * about people, profiles, or turns of other conversations.
  */
-export const coveringJournal = (input: BuildContextInput): string | null =>
+export const onlyConversation = (input: BuildContextInput): string | null =>
   readsOutside(input) ? null : input.conversationId
 
 /**

@@ -82,8 +82,8 @@ export type RecallOptions = {
 /** Whether the recall searches more than one conversation. */
 const isWide = ({ scope }: Pick<RecallInput, 'scope'>): boolean => scope != null && scope !== 'CONVERSATION'
 
-/** Returns the id of the conversation whose journal contains all changes to the searched data; null for none. */
-export const coveringJournal = (input: RecallInput): string | null =>
+/** Returns the conversation if the recall searches no other data; null if it does. */
+export const onlyConversation = (input: RecallInput): string | null =>
   isWide(input) ? null : (input.conversationId ?? null)
 
 /**
