@@ -20,6 +20,7 @@ import { LARGE_ANSWER_VALUES } from '../../src/graphql/kernel/limits/plugin.ts'
 import * as errors from '../../src/errors.ts'
 import { METRICS } from '../../src/server/load/metrics.ts'
 import { DOMAIN_ORDER } from './architecture/rules.ts'
+import { readSources } from './architecture/source.ts'
 import { anchors, blocks, documents, readDocument, root, table, unquoted, type Document } from '../support/documents.ts'
 
 const { scripts, ...packageJson } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -235,6 +236,13 @@ describe('docs/architecture.md', () => {
     expect(shown.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const entries = namesIn('src').map((name) => (name.includes('.') ? `src/${name}` : `src/${name}/`))
     expect(entries.filter((path) => !shown.includes(path))).toEqual([])
+  })
+
+  it('lists every cache', () => {
+    const listed = table(document('docs/architecture.md'), '| Cache,').map(([file]) => `src/${unquoted(file!)}`)
+    expect(listed.filter((path) => !existsSync(join(root, path)))).toEqual([])
+    const caching = readSources('src').filter(({ code }) => code.includes('new LRUCache'))
+    expect(caching.map(({ path }) => path).filter((path) => !listed.includes(path))).toEqual([])
   })
 
   it('lists the parts of the domain in their order', () => {
