@@ -24,6 +24,7 @@ import {
   wrongFolderSizes,
   wrongLayer,
   repeatedStatementNames,
+  scopedFindUnique,
   ownIntervals,
   timesOfTheProcess,
 } from './architecture/rules.ts'
@@ -187,6 +188,19 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
       [{ 'src/domain/kernel/view.ts': 'await pool.query(text)' }, ['src/domain/kernel/view.ts']],
       [{ 'src/domain/kernel/view.ts': 'const text = `\n  SELECT 1`' }, ['src/domain/kernel/view.ts']],
       [{ 'src/graphql/turn/turn.ts': 'await db.$queryRaw`x`' }, ['src/graphql/turn/turn.ts']],
+    ],
+  ],
+  [
+    'findUnique is called in transactions only',
+    scopedFindUnique,
+    [
+      [
+        {
+          'src/domain/turn/turn.ts': 'await db.of(tenant).turn.findUnique({ where })',
+          'src/domain/turn/pin.ts': 'await tx.turn.findUniqueOrThrow({ where })',
+        },
+        ['src/domain/turn/turn.ts'],
+      ],
     ],
   ],
   [

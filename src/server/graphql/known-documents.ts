@@ -8,7 +8,7 @@ import { shapeOf } from '../../graphql/kernel/limits/document.ts'
 
 /** Maximum weight of the documents in one cache, in bytes. */
 const MAX_CACHE_BYTES = 32 * 1024 * 1024
-/** Estimated size of a token with its syntax nodes, and of a field with its cost and its step of a plan, in bytes. */
+/** Estimated size of a token with its syntax nodes, and of a field with its cost and its selection, in bytes. */
 const TOKEN_BYTES = 500
 const FIELD_BYTES = 1_000
 

@@ -90,18 +90,28 @@ export function createYogaServer(
     // graphiql-page.ts serves GraphiQL.
     graphiql: false,
     parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
+    // Yoga calls the hooks of the plugins in this order. A plugin that wraps the executor calls the one before it. The
+    // place of a plugin without a reason does not matter.
     plugins: [
+      // First, so that the time of all others counts.
       useMeasures(),
       useFailures(),
       useKnownDocuments(documents),
       useParsedBody(),
+      // Before those that wrap the executor.
       useExecutor(),
+      // Before useLimits, so that a refused body takes no points.
       useBatchBodies(config.limits.bodyBytes),
       useCoercionInSteps(),
+      // The last one that wraps the executor, so that the coercion is limited too.
       useLimits(deps, config.operationLimits),
+      // After useLimits, so that an operation beyond the limits does not read the actor.
       useView(),
+      // After useView, because the refused credential may act as another actor.
       useNestedRefusals(),
+      // After useLimits, which replaces errors of the parser.
       useDocumentCounts(),
+      // Last, because others change the result.
       useLargeAnswers(),
     ],
     context({ res, viewer, holder, isGone, holdAnswer }) {

@@ -237,6 +237,13 @@ export function misplacedSql(files: readonly SourceFile[]): string[] {
   return [...new Set(outside)]
 }
 
+/**
+ * Files that call findUnique outside a transaction (`tx`). Prisma merges all findUnique calls of one tick into one
+ * statement, which would have the scope of the first call (store/db/db.ts).
+ */
+export const scopedFindUnique = (files: readonly SourceFile[]): string[] =>
+  files.filter(({ code }) => /\.findUnique/.test(code.replaceAll(/\btx\.\w+\.findUnique/g, ''))).map(({ path }) => path)
+
 /** Maximum number of lines of a file in src. */
 const MAX_LINES = 300
 
