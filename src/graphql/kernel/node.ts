@@ -3,7 +3,7 @@
 
 import { getApiKey } from '../../domain/trust/api-key/api-key.ts'
 import { derivedKey } from '../../domain/kernel/derived-id.ts'
-import { kindOf } from '../../domain/kernel/id.ts'
+import { kindOf, type Kind } from '../../domain/kernel/id.ts'
 import { getJob } from '../../domain/background/job/job.ts'
 import { getTransfer } from '../../domain/trust/transfer/transfer.ts'
 import { getProfiles } from '../../domain/memory/profile/profile.ts'
@@ -16,20 +16,23 @@ import type { RequestContext } from './request.ts'
 /** Maximum number of ids in one `nodes`. */
 const MAX_NODES = 100
 
-/** Types by the kind of their ids. */
-const TYPES = {
-  turn: 'Turn',
-  summary: 'Summary',
-  fact: 'Fact',
-  conversation: 'Conversation',
-  key: 'ApiKey',
-  run: 'Run',
-  approval: 'Approval',
-  transfer: 'Transfer',
-} as const
+/** The types that implement Node. */
+type NodeType =
+  | 'ApiKey'
+  | 'Approval'
+  | 'Conversation'
+  | 'Fact'
+  | 'Job'
+  | 'Participant'
+  | 'Run'
+  | 'Summary'
+  | 'Transfer'
+  | 'Turn'
+  | 'UserProfile'
+  | 'Viewer'
 
-/** Types whose ids are derived (domain/kernel/derived-id.ts), by a field that no other of these types has. */
-const DERIVED_TYPES = { joinedAt: 'Participant', content: 'UserProfile', attempts: 'Job' } as const
+/** The type of each object that was read by its id. */
+const typeOf = new WeakMap<object, NodeType>()
 
 export const Node = builder.interfaceRef<object>('Node').implement({
   description: 'An object that `node` returns by its id.',
@@ -42,54 +45,47 @@ export const Node = builder.interfaceRef<object>('Node').implement({
         + 'type. Not a cursor.',
     }),
   }),
-  resolveType(object) {
-    const kind = 'id' in object ? kindOf(String(object.id)) : null
-    // A context is no Node, because a context that was not stored has no id.
-    if (kind !== null && kind in TYPES) return TYPES[kind as keyof typeof TYPES]
-    return Object.entries(DERIVED_TYPES).find(([field]) => field in object)?.[1] ?? 'Viewer'
-  },
+  resolveType: (object) => typeOf.get(object)!,
 })
+
+type Load = (context: RequestContext, id: string) => Promise<object | null>
+
+/** How an object is read, by the kind of its id. A context is no Node: one that was not stored has no id. */
+const BY_KIND: Record<Kind, [NodeType, Load] | null> = {
+  conversation: ['Conversation', loadConversation],
+  turn: ['Turn', loadTurn],
+  summary: ['Summary', loadSummary],
+  fact: ['Fact', loadFact],
+  key: ['ApiKey', ({ work, reading, viewer }, id) => work.read(() => getApiKey(reading, viewer, id))],
+  approval: ['Approval', loadApproval],
+  run: ['Run', loadRun],
+  transfer: ['Transfer', ({ work, reading, viewer }, id) => work.read(() => getTransfer(reading, viewer, id))],
+  context: null,
+}
 
 /** Returns the object with that id; null if it does not exist or the viewer does not see it. */
 async function loadNode(context: RequestContext, id: string): Promise<object | null> {
-  switch (kindOf(id)) {
-    case 'conversation':
-      return loadConversation(context, id)
-    case 'turn':
-      return loadTurn(context, id)
-    case 'summary':
-      return loadSummary(context, id)
-    case 'fact':
-      return loadFact(context, id)
-    case 'key':
-      return context.work.read(() => getApiKey(context.reading, context.viewer, id))
-    case 'approval':
-      return loadApproval(context, id)
-    case 'run':
-      return loadRun(context, id)
-    case 'transfer':
-      return context.work.read(() => getTransfer(context.reading, context.viewer, id))
-    case 'context':
-      return null
-    case null:
-      return loadDerived(context, id)
-  }
+  const kind = kindOf(id)
+  const [type, load] = (kind === null ? derivedNode(context, id) : BY_KIND[kind]) ?? []
+  const object = type && load ? await load(context, id) : null
+  if (type && object) typeOf.set(object, type)
+  return object
 }
 
-async function loadDerived(context: RequestContext, id: string): Promise<object | null> {
-  const { viewer, reading, work } = context
+/** Returns how the object with a derived id is read; null for another id. */
+function derivedNode({ viewer, reading, work }: RequestContext, id: string): [NodeType, Load] | null {
   const key = derivedKey(id)
   switch (key?.kind) {
     case 'participant':
-      return loadParticipant(context, key)
+      return ['Participant', (context) => loadParticipant(context, key)]
     case 'profile': {
-      if (key.tenant !== viewer.tenant) return null
-      return (await work.read(() => getProfiles(reading, viewer, [key.userId]))).get(key.userId) ?? null
+      const read = async () => (await getProfiles(reading, viewer, [key.userId])).get(key.userId) ?? null
+      return key.tenant === viewer.tenant ? ['UserProfile', () => work.read(read)] : null
     }
     case 'viewer':
-      return key.tenant === viewer.tenant && key.actor === viewer.actor ? viewer : null
+      return key.tenant === viewer.tenant && key.actor === viewer.actor ? ['Viewer', async () => viewer] : null
     case 'job':
-      return work.read(() => getJob(reading, viewer, key.jobId))
+      return ['Job', () => work.read(() => getJob(reading, viewer, key.jobId))]
     case undefined:
       return null
   }
