@@ -13,7 +13,7 @@ const SYSTEM = [
   'test/system/{access-matrix,beside,compose,development-servers,docs-examples}.test.ts',
   'test/system/{main,memory-loop,python-client,story}.test.ts',
   'test/system/scripts/**/*.test.ts',
-  'test/system/server/http.*.test.ts',
+  'test/system/server/http/http.*.test.ts',
   'test/system/store/embedded/data-dir.test.ts',
 ]
 
@@ -27,7 +27,8 @@ const OWN_PROCESS_LONG = [
   'test/system/scripts/chat-screen.test.ts',
   'test/system/bus/redis*.test.ts',
   'test/system/{attacks,automatic,check-faults,faults,package}.test.ts',
-  'test/system/store/{db,embedded,migrate,migrate.calls,migrate.imports}.test.ts',
+  'test/system/store/db/{db,migrate}.test.ts',
+  'test/system/store/embedded/embedded.test.ts',
 ]
 const ownProcess = isLong ? [...OWN_PROCESS, ...OWN_PROCESS_LONG] : OWN_PROCESS
 

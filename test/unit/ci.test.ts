@@ -1,5 +1,5 @@
 // Tests that the public workflow runs the steps of .ci/run, in parallel, on two versions of Node: the oldest one that
-// package.json allows, and the one in the Dockerfile.
+// package.json allows, and the one in the Dockerfile. And that the configuration of vitest names existing tests.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -66,5 +66,27 @@ describe('.github/workflows/ci.yml', () => {
     for (const command of commands.filter((each) => each.includes('test:long'))) {
       expect(command).toContain('TEST_EMBEDDED=off')
     }
+  })
+})
+
+describe('test/vitest.config.ts', () => {
+  /** Returns the alternatives of the braces in a pattern. */
+  const expand = (pattern: string): string[] => {
+    const [braces, inner] = /\{([^}]*)\}/.exec(pattern) ?? []
+    return braces ? inner!.split(',').flatMap((each) => expand(pattern.replace(braces, each))) : [pattern]
+  }
+  const files = readdirSync(path('test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`)
+  const patterns = [...read('test/vitest.config.ts').matchAll(/'(test\/[^']*\.test\.ts)'/g)].flatMap(([, each]) =>
+    expand(each!),
+  )
+
+  it('has patterns', () => {
+    expect(patterns.length).toBeGreaterThan(15)
+  })
+
+  it.each(patterns)('names existing tests: %s', (pattern) => {
+    const parts = pattern.split('**/').map((part) => part.replaceAll('.', '\\.').replaceAll('*', '[^/]*'))
+    const matching = new RegExp(`^${parts.join('(.*/)?')}$`)
+    expect(files.some((file) => matching.test(file))).toBe(true)
   })
 })
