@@ -147,7 +147,12 @@ describe.each(backends)('the story on $name', (backend) => {
     for (let step = 0; step < 30; step++) {
       const userId = pick(USERS)
       await pick([
-        () => extractNext(deps, viewer.tenant, pick(conversationIds), 1 + Math.floor(next() * 7)),
+        () =>
+          extractNext(
+            deps,
+            { tenant: viewer.tenant, conversationId: pick(conversationIds) },
+            1 + Math.floor(next() * 7),
+          ),
         () => reconcileFacts(deps, viewer, { userId, n: 2 + Math.floor(next() * 48) }),
         () => refreshUserProfile(deps, viewer, { userId }),
       ])()

@@ -72,7 +72,10 @@ const conversationJobs = (deps: BackgroundDeps): Job<string>[] => [
     due: (after, limit) => readDueExtraction(deps.db, after?.key ?? '', limit, deps.automatic.factExtractionEvery),
     dueAmong: (ids) => readDueExtractionAmong(deps.db, ids, deps.automatic.factExtractionEvery),
     run: ({ tenant, key }, halt) =>
-      repeat((stop) => extractNext(deps, tenant, key, deps.automatic.factExtractionEvery, stop), halt),
+      repeat(
+        (stop) => extractNext(deps, { tenant, conversationId: key }, deps.automatic.factExtractionEvery, stop),
+        halt,
+      ),
   },
 ]
 

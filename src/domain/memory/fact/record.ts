@@ -216,17 +216,12 @@ async function writeCandidates(
     }
     await checkSources(tx, candidates)
     const written = await writeFacts(tx, viewer, heads, prepared)
-    await appendFactsChanged(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
+    await appendFactsChanged(deps, { tx, afterCommit }, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
   })
-  return extractionOf(
-    deps,
-    trusted(viewer),
-    assertions.map(({ factId }) => factId),
-    seenBefore,
-    false,
-  )
+  const asserted = assertions.map(({ factId }) => factId)
+  return extractionOf(deps, trusted(viewer), { asserted, seenBefore, hasMore: false })
 }
 
 const retractFactInput = z.object({ factId: z.string(), reason: text(MAX_REASON).nullish() })
@@ -265,7 +260,7 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
       // If the fact changed meanwhile, the next iteration reads and checks it again.
       if ((await lockFacts(tx, [fact])).length === 0) return
       await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
-      await appendFactsChanged(deps, tx, afterCommit, viewer.tenant, [fact])
+      await appendFactsChanged(deps, { tx, afterCommit }, viewer.tenant, [fact])
     })
   }
 }

@@ -227,8 +227,7 @@ export async function writeFacts(
  */
 export async function appendFactsChanged(
   publisher: JournalPublisher,
-  tx: Tx,
-  afterCommit: AfterCommit,
+  { tx, afterCommit }: { tx: Tx; afterCommit: AfterCommit },
   tenant: string,
   changed: readonly Pick<FactRow, 'id' | 'conversationId'>[],
 ): Promise<void> {

@@ -53,7 +53,7 @@ export async function erasePositions<T>(
     )
     // A conversation whose facts were superseded after `affectedIds` was read is not locked, so it gets no entry.
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
-    await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
+    await appendFactsChanged(deps, { tx, afterCommit }, tenant, lockedChanges)
     afterCommit(() => {
       releaseDerivatives(deps, conversationId)
       deps.notifyWorkers([], users)

@@ -246,7 +246,7 @@ async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: Era
     const profiles = await deleteProfilesOfFacts(tx, tenant, [...ended])
     const changed = (await finish?.(tx)) ?? []
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
-    await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
+    await appendFactsChanged(deps, { tx, afterCommit }, tenant, lockedChanges)
     // A quoted fact may name its author, so the messages of facts that have other sources lose their content, too.
     const messages = await loseSources(tx, facts)
     await addErasureCounts(tx, id, { fact: rows, user_profile: profiles, stored_context_message: messages })

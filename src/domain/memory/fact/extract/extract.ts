@@ -11,6 +11,7 @@ import {
   findNthTurn,
   readExtractionProgress,
   readUnreadTurns,
+  type EntrySpan,
   type UnreadTurn,
 } from '../../../../store/sql/memory/fact/extraction.ts'
 import { readJournalHead } from '../../../../store/sql/turn/journal/read-journal.ts'
@@ -31,10 +32,10 @@ import { getTurns } from '../../../turn/turn.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import { contentHash, statementShape, type Statement } from '../content-hash.ts'
 import { extractionOf, type FactExtraction } from './fact-extraction.ts'
-import { factsOfTurns } from './facts-of-turns.ts'
+import { factsOfTurns, type ReadConversation } from './facts-of-turns.ts'
 import { statementRedactor, type StatementRedactor } from '../redact-statement.ts'
 import { isSame, toComparedFact, withSubjectOf } from '../reconcile/same.ts'
-import { subjectFor, userOf, type Person } from '../user.ts'
+import { subjectFor, userOf } from '../user.ts'
 import { membersOf, visibilityOf } from '../visibility-set.ts'
 import { lockConversations, appendFactsChanged, prepareFacts, writeFacts } from '../write.ts'
 import type { FactCandidate, WrittenFacts } from '../write.ts'
@@ -55,9 +56,8 @@ type AuthoredCandidate = FactCandidate & { author: string }
 /** Validates and redacts an extracted fact. Returns null if it is invalid. */
 function toCandidate(
   redacted: StatementRedactor,
-  conversationId: string,
+  { conversationId, participants }: ReadConversation,
   turn: UnreadTurn,
-  participants: readonly Person[],
   fact: ExtractedFact,
 ): AuthoredCandidate | null {
   const { data: parsed } = extractedFact.safeParse(fact)
@@ -96,17 +96,14 @@ function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): b
  */
 async function withoutRepetitions(
   { db }: FactDeps,
-  tenant: string,
-  conversationId: string,
-  participants: readonly Person[],
+  { tenant, conversationId, participants, members }: ReadConversation,
   candidates: readonly AuthoredCandidate[],
-  members: string | null,
 ): Promise<FactCandidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const actors = participants.map(({ actor }) => actor)
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...actors])]
   const [existing, names] = await Promise.all([
-    readFactsAbout(db, tenant, users, conversationId, members, COMPARED_FACTS),
+    readFactsAbout(db, tenant, { users, conversationId, members }, COMPARED_FACTS),
     readNames(db, tenant, users, members),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
@@ -137,21 +134,20 @@ async function withoutRepetitions(
 }
 
 /**
- * Extracts facts from the turns whose journal entries have a seq in (from, to], and writes the facts. Returns null if
- * another process extracted them meanwhile or the conversation was deleted.
+ * Extracts facts from the turns whose journal entries are in the span, and writes the facts. Returns null if another
+ * process extracted them meanwhile or the conversation was deleted.
  * @throws ProviderFailed
  */
-async function extractRange(
+async function extractSpan(
   deps: FactDeps,
   viewer: { tenant: string; actor: string | null },
-  conversationId: string,
-  from: number,
-  to: number,
+  span: EntrySpan,
   signal?: AbortSignal,
 ): Promise<WrittenFacts | null> {
   const { tenant } = viewer
+  const { conversationId } = span
   const [turns, participants, head] = await Promise.all([
-    readUnreadTurns(deps.db, tenant, conversationId, from, to),
+    readUnreadTurns(deps.db, tenant, span),
     readParticipants(deps.pool, { tenant, actor: null }, [conversationId]),
     readJournalHead(deps.pool, tenant, conversationId),
   ])
@@ -159,25 +155,23 @@ async function extractRange(
   const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   const byId = new Map(readable.map((turn) => [turn.id, turn]))
   const members = head?.visibility === 'MEMBERS' ? conversationId : null
-  const facts = await factsOfTurns(deps, { tenant, conversationId, turns: readable, participants, members }, signal)
+  const conversation = { tenant, conversationId, participants, members }
+  const facts = await factsOfTurns(deps, conversation, readable, signal)
   const redacted = await statementRedactor(deps, tenant)
   const candidates = await withoutRepetitions(
     deps,
-    tenant,
-    conversationId,
-    participants,
+    conversation,
     facts.flatMap((fact) => {
       const turn = byId.get(fact.turnId)
-      return (turn && toCandidate(redacted, conversationId, turn, participants, fact)) ?? []
+      return (turn && toCandidate(redacted, conversation, turn, fact)) ?? []
     }),
-    members,
   )
   const prepared = await prepareFacts(deps, tenant, candidates)
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId])
-    if (heads.size === 0 || !(await advanceExtraction(tx, conversationId, from, to))) return null
+    if (heads.size === 0 || !(await advanceExtraction(tx, span))) return null
     const written = await writeFacts(tx, viewer, heads, await withCurrentSources(tx, prepared))
-    await appendFactsChanged(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
+    await appendFactsChanged(deps, { tx, afterCommit }, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
   })
@@ -216,7 +210,7 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     // If `through` was streamed, its COMMITTED entry has a higher seq than the turn.
-    end = (await findCompletion(deps.db, viewer.tenant, conversationId, through, turn.seq)) ?? turn.seq
+    end = (await findCompletion(deps.db, viewer.tenant, turn)) ?? turn.seq
   }
   const assertions: WrittenFacts['assertions'] = []
   const seenBefore = new Set<string>()
@@ -225,8 +219,9 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
     const progress = await readExtractionProgress(deps.db, viewer.tenant, conversationId)
     hasMore = progress !== null && progress.through < end
     if (!progress || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
-    const next = await findNthTurn(deps.db, viewer.tenant, conversationId, progress.through, BATCH_TURNS)
-    const written = await extractRange(deps, viewer, conversationId, progress.through, Math.min(next ?? end, end))
+    const start = { conversationId, after: progress.through }
+    const next = await findNthTurn(deps.db, viewer.tenant, start, BATCH_TURNS)
+    const written = await extractSpan(deps, viewer, { ...start, through: Math.min(next ?? end, end) })
     // Ignore facts that an earlier batch of this call asserted, because that batch may have stored them.
     const earlier = new Set(assertions.map(({ factId }) => factId))
     for (const factId of written?.seenBefore ?? []) if (!earlier.has(factId)) seenBefore.add(factId)
@@ -235,7 +230,7 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
   const turnOf = ({ candidate }: (typeof assertions)[number]) => candidate.source!.turn!.id
   const seen = await getTurns(deps, viewer, assertions.map(turnOf))
   const asserted = assertions.filter((each) => seen.has(turnOf(each))).map(({ factId }) => factId)
-  return extractionOf(deps, viewer, asserted, seenBefore, hasMore)
+  return extractionOf(deps, viewer, { asserted, seenBefore, hasMore })
 }
 
 /**
@@ -245,14 +240,14 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
  */
 export async function extractNext(
   deps: FactDeps,
-  tenant: string,
-  conversationId: string,
+  { tenant, conversationId }: { tenant: string; conversationId: string },
   n: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
   const progress = await readExtractionProgress(deps.db, tenant, conversationId)
-  const to = progress && (await findNthTurn(deps.db, progress.tenant, conversationId, progress.through, n))
-  if (!progress || to === null) return false
-  const viewer = { tenant: progress.tenant, actor: null }
-  return (await extractRange(deps, viewer, conversationId, progress.through, to, signal)) !== null
+  if (!progress) return false
+  const start = { conversationId, after: progress.through }
+  const through = await findNthTurn(deps.db, progress.tenant, start, n)
+  if (through === null) return false
+  return (await extractSpan(deps, { tenant: progress.tenant, actor: null }, { ...start, through }, signal)) !== null
 }

@@ -30,13 +30,14 @@ export function newAndRepeated(
   return { ids, repetitions: asserted.length - ids.length }
 }
 
-/** Returns the result for the viewer. See `newAndRepeated` for `asserted` and `seenBefore`. */
+/** What a call asserted. See `newAndRepeated` for `asserted` and `seenBefore`, and FactExtraction for `hasMore`. */
+type Asserted = { asserted: readonly string[]; seenBefore: ReadonlySet<string>; hasMore: boolean }
+
+/** Returns the result for the viewer. */
 export async function extractionOf(
   deps: Pick<Platform, 'db'>,
   viewer: Viewer,
-  asserted: readonly string[],
-  seenBefore: ReadonlySet<string>,
-  hasMore: boolean,
+  { asserted, seenBefore, hasMore }: Asserted,
 ): Promise<FactExtraction> {
   const { ids, repetitions } = newAndRepeated(asserted, seenBefore)
   const facts = await getFacts(deps, viewer, ids)

@@ -16,6 +16,15 @@ import { visibilityOf } from '../visibility-set.ts'
 /** A participant, and the ranges of seqs that it sees; [1] is the whole history. */
 type Participant = Person & { windows: readonly number[] }
 
+/** The conversation whose turns are read. */
+export type ReadConversation = {
+  tenant: string
+  conversationId: string
+  participants: readonly Participant[]
+  /** The conversation if it is MEMBERS, otherwise null. */
+  members: string | null
+}
+
 /**
  * Splits turns into sets with the same viewers: the turns of a set have the same audience, and no participant's history
  * window starts or ends between them. The sets are in the order of their first turns.
@@ -60,13 +69,13 @@ function learnNicknames(
  * Returns the facts that the extractor finds in the turns. All turns must have the same viewers, because the extractor
  * chooses the source turn of each fact, and only viewers of the source turn see the fact. Drops facts whose source turn
  * is not one of the given turns.
+ * @param people the names of the participants
  * @throws ProviderFailed
  */
 async function extract(
   { factServices: { extractor }, log }: FactDeps,
   unread: readonly UnreadTurn[],
-  participants: readonly Person[],
-  nicknames: readonly Nickname[],
+  people: readonly string[],
   signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   const turns = unread.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
@@ -77,9 +86,8 @@ async function extract(
     text,
     at: createdAt,
   }))
-  const names = [...participants.map(nameOf), ...nicknames.map(({ name }) => name)]
   const { facts } = await askProvider(log, 'extract facts', extractor.name, () =>
-    extractor.extract(turns, { people: names, signal }),
+    extractor.extract(turns, { people, signal }),
   )
   const ids = new Set(unread.map((turn) => turn.id))
   return facts.filter(({ turnId }) => ids.has(turnId))
@@ -88,32 +96,22 @@ async function extract(
 /**
  * Returns the facts in turns of a conversation, in no order. In place of a short name of a participant, their subjects
  * have its name, if all participants see the whole conversation: otherwise the facts of a turn could depend on a turn that
- * a viewer does not see. `members` is the conversation if it is MEMBERS, otherwise null.
+ * a viewer does not see.
  * @throws ProviderFailed
  */
 export async function factsOfTurns(
   deps: FactDeps,
-  {
-    tenant,
-    conversationId,
-    turns,
-    participants,
-    members,
-  }: {
-    tenant: string
-    conversationId: string
-    turns: readonly UnreadTurn[]
-    participants: readonly Participant[]
-    members: string | null
-  },
+  { tenant, conversationId, participants, members }: ReadConversation,
+  turns: readonly UnreadTurn[],
   signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   const known = await readOtherNames(deps.db, tenant, { conversationId, predicate: GOES_BY, members })
   const { nicknames, facts } = learnNicknames(turns, participants, known)
   const isShared = participants.every(({ windows }) => windows.length === 1 && windows[0] === 1)
   const used = isShared ? nicknames : []
+  const people = [...participants.map(nameOf), ...used.map(({ name }) => name)]
   for (const set of visibilitySets(turns, participants)) {
-    for (const fact of await extract(deps, set, participants, used, signal))
+    for (const fact of await extract(deps, set, people, signal))
       facts.push({ ...fact, subject: withoutNickname(fact.subject, used, participants) })
   }
   return facts

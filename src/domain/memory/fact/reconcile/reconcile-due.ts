@@ -38,8 +38,13 @@ async function readCompared(deps: FactDeps, key: string, tenant: string, due: re
   return [...new Map(rows.map((row) => [row.id, row])).values()]
 }
 
-/** Plans the changes that the due facts make necessary. @throws ProviderFailed */
-async function plan(deps: FactDeps, tenant: string, rows: FactRow[], due: FactRow[], signal?: AbortSignal) {
+/** Plans the changes that the due facts, which are among the rows, make necessary. @throws ProviderFailed */
+async function plan(
+  deps: FactDeps,
+  tenant: string,
+  { due, rows }: { due: readonly FactRow[]; rows: readonly FactRow[] },
+  signal?: AbortSignal,
+) {
   const changed = new Set(due.map(({ id }) => id))
   const active = await toActiveFacts(deps, tenant, rows)
   const verdicts = await judge(deps, active, changed, signal)
@@ -58,7 +63,8 @@ export async function reconcileNext(deps: FactDeps, { tenant, key }: Subject, si
   for (let attempt = 1; ; attempt++) {
     const due = await readDueFacts(deps.db, { tenant, key }, DUE_FACTS)
     if (due.length === 0) return false
-    const planned = await plan(deps, tenant, await readCompared(deps, key, tenant, due), due, signal)
+    const rows = await readCompared(deps, key, tenant, due)
+    const planned = await plan(deps, tenant, { due, rows }, signal)
     const result = await executePlans(deps, tenant, [planned], { compared: due, isPartial: attempt >= ATTEMPTS })
     if (result) return result.marked > 0
   }

@@ -183,7 +183,7 @@ export async function executePlans(
     for (const set of executed) written.push(...(await write(tx, tenant, set)))
     const unchanged = compared.map(({ id }) => id).filter((id) => locked.has(id))
     await markReconciled(tx, unchanged)
-    if (written.length > 0) await appendFactsChanged(deps, tx, afterCommit, tenant, written)
+    if (written.length > 0) await appendFactsChanged(deps, { tx, afterCommit }, tenant, written)
     return { executed, marked: unchanged.length }
   })
 }

@@ -123,8 +123,7 @@ async function restore(deps: FactDeps, viewer: Viewer, fact: FactRow, note: stri
     const changed = [...ended, ...(isSplit ? [merged] : [])]
     await appendFactsChanged(
       deps,
-      tx,
-      afterCommit,
+      { tx, afterCommit },
       tenant,
       changed.filter(({ conversationId }) => conversationId === null || heads.has(conversationId)),
     )

@@ -23,12 +23,14 @@ export async function readExtractionProgress(
   return rows[0] ?? null
 }
 
+/** The entries of a conversation with seq in (after, through]. */
+export type EntrySpan = { conversationId: string; after: number; through: number }
+
 /** Seq of the `n`th entry after `after` that completed a turn (APPENDED or COMMITTED); null if there are fewer. */
 export async function findNthTurn(
   db: Db,
   tenant: string,
-  conversationId: string,
-  after: number,
+  { conversationId, after }: Pick<EntrySpan, 'conversationId' | 'after'>,
   n: number,
 ): Promise<number | null> {
   const rows = await db.of(tenant).$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
@@ -37,16 +39,14 @@ export async function findNthTurn(
   return rows[0]?.seq ?? null
 }
 
-/** Seq of the entry that completed the turn version with the given id and seq; null if there is none. */
+/** Seq of the entry that completed the turn version; null if there is none. */
 export async function findCompletion(
   db: Db,
   tenant: string,
-  conversationId: string,
-  turn: string,
-  seq: number,
+  { conversationId, id, seq }: { conversationId: string; id: string; seq: number },
 ): Promise<number | null> {
   const rows = await db.of(tenant).$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
-           WHERE e.conversation_id = ${conversationId}::text AND e.seq >= ${seq}::integer AND e.turn_id = ${turn}::text
+           WHERE e.conversation_id = ${conversationId}::text AND e.seq >= ${seq}::integer AND e.turn_id = ${id}::text
              AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
            ORDER BY e.seq LIMIT 1`
   return rows[0]?.seq ?? null
@@ -70,13 +70,11 @@ export type UnreadTurn = {
   importedAt: Date | null
 }
 
-/** Committed turns with entries in (after, through], in order of entry, without versions superseded since. */
+/** Committed turns with entries in the span, in order of entry, without versions superseded since. */
 export async function readUnreadTurns(
   db: Db,
   tenant: string,
-  conversationId: string,
-  after: number,
-  through: number,
+  { conversationId, after, through }: EntrySpan,
 ): Promise<UnreadTurn[]> {
   const rows = await db.of(tenant).$queryRaw<
     UnreadTurn[]
@@ -94,15 +92,15 @@ export async function readUnreadTurns(
 }
 
 /**
- * Moves the watermark and counts the extraction. Returns false if the watermark is no longer at `from`. The caller has
- * locked the conversation.
+ * Moves the watermark from `after` to `through` and counts the extraction. Returns false if the watermark is no longer
+ * at `after`. The caller has locked the conversation.
  */
-export async function advanceExtraction(tx: Tx, conversationId: string, from: number, to: number): Promise<boolean> {
+export async function advanceExtraction(tx: Tx, { conversationId, after, through }: EntrySpan): Promise<boolean> {
   const moved = await tx.$executeRaw`
     INSERT INTO conversation_progress AS p (conversation_id, extracted_through, extractions)
-    SELECT ${conversationId}::text, ${to}::integer, 1
+    SELECT ${conversationId}::text, ${through}::integer, 1
     ON CONFLICT (conversation_id) DO UPDATE
-    SET extracted_through = ${to}::integer, extractions = p.extractions + 1
-    WHERE p.extracted_through = ${from}::integer`
+    SET extracted_through = ${through}::integer, extractions = p.extractions + 1
+    WHERE p.extracted_through = ${after}::integer`
   return moved === 1
 }

@@ -57,9 +57,7 @@ export async function readActiveFacts(
 export async function readFactsAbout(
   db: Db,
   tenant: string,
-  users: readonly string[],
-  conversationId: string,
-  members: string | null,
+  { users, conversationId, members }: { users: readonly string[]; conversationId: string; members: string | null },
   limit: number,
 ): Promise<FactRow[]> {
   return db.of(tenant).$queryRaw<FactRow[]>`

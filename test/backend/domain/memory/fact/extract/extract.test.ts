@@ -167,7 +167,8 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const runs = await Promise.all(
       Array.from({ length: 6 }, async () => {
         let count = 0
-        for (let idle = 0; idle < 5;) (await extractNext(deps, tenant.name, conversationId, 4)) ? count++ : idle++
+        for (let idle = 0; idle < 5;)
+          (await extractNext(deps, { tenant: tenant.name, conversationId }, 4)) ? count++ : idle++
         return count
       }),
     )
