@@ -81,7 +81,7 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
       (user) => reconcileFacts(deps, tenant.as('ada'), { userId: user }),
       (user) => reconcileNext(deps, { tenant: tenant.name, key: user }),
       () => undoOne(),
-      (user) => refreshProfileDue(deps, tenant.name, user, 1),
+      (user) => refreshProfileDue(deps, { tenant: tenant.name, userId: user }, 1),
       () => countUserTurns(deps.db, conversationIds),
       async () => {
         const turn = turns.splice(Math.floor(Math.random() * turns.length), 1)[0]

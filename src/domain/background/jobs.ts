@@ -97,7 +97,7 @@ const userJobs = (deps: BackgroundDeps): Job<Subject>[] => [
     due: (after, limit) => readDueUsers(deps.db, after, limit, deps.automatic.userSummaryEvery),
     dueAmong: (users) => readDueUsersAmong(deps.db, users, deps.automatic.userSummaryEvery),
     run: ({ tenant, key }, halt) =>
-      repeat((stop) => refreshProfileDue(deps, tenant, key, deps.automatic.userSummaryEvery, stop), halt),
+      repeat((stop) => refreshProfileDue(deps, { tenant, userId: key }, deps.automatic.userSummaryEvery, stop), halt),
   },
 ]
 

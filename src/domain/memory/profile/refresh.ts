@@ -102,22 +102,25 @@ async function compose(
   return { content, madeBy: profileWriter.name }
 }
 
+type Refresh = {
+  /** Maximum number of facts read. Without a previous profile, at least DEFAULT_FACTS facts are read. */
+  limit: number
+  /** Runs in the transaction that writes the profile, which is rolled back if it returns false. */
+  advance: (tx: Tx) => Promise<boolean>
+}
+
 const isEqual = (a: readonly string[], b: readonly string[]) =>
   a.length === b.length && a.every((each, i) => each === b[i])
 
 /**
- * Composes and writes the profile of the set, and runs `advance` in the same transaction as the write. If `advance`
- * returns false, rolls back and returns false. Does not write a profile that stays the same. A set without facts has no
- * profile, except the one whose facts everyone sees, which is then empty.
- *
- * `limit` is the maximum number of facts read. Without a previous profile, at least DEFAULT_FACTS facts are read.
+ * Composes and writes the profile of the set. Does not write a profile that stays the same. A set without facts has no
+ * profile, except the one whose facts everyone sees, which is then empty. Returns false if `advance` did.
  * @throws ProviderFailed
  */
 async function refresh(
   deps: Platform,
   set: ProfileSet,
-  limit: number,
-  advance: (tx: Tx) => Promise<boolean>,
+  { limit, advance }: Refresh,
   signal?: AbortSignal,
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -210,7 +213,7 @@ export async function refreshUserProfile(
   if (!(await isKnownUser(deps.db, viewer, userId))) throw new NotFound('user', userId)
   await reconcileFactsAbout(deps, trusted(viewer), userId)
   for (const set of await setsSeen(deps, viewer, userId)) {
-    await refresh(deps, set, recentK ?? DEFAULT_FACTS, async () => true)
+    await refresh(deps, set, { limit: recentK ?? DEFAULT_FACTS, advance: async () => true })
   }
   const profile = (await getProfiles(deps, trusted(viewer), [userId])).get(userId)
   if (!profile) {
@@ -229,8 +232,7 @@ export async function refreshUserProfile(
  */
 export async function refreshProfileDue(
   deps: FactDeps,
-  tenant: string,
-  userId: string,
+  { tenant, userId }: { tenant: string; userId: string },
   every: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
@@ -247,5 +249,5 @@ export async function refreshProfileDue(
     if (isTurn && !(await advanceTurns(tx, set, profiledTurns, every))) return false
     return changed?.visibility !== set.visibility || advanceChanges(tx, set, changed)
   }
-  return refresh(deps, set, DEFAULT_FACTS, advance, signal)
+  return refresh(deps, set, { limit: DEFAULT_FACTS, advance }, signal)
 }

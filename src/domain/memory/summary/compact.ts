@@ -18,7 +18,15 @@ import { getTurns } from '../../turn/turn.ts'
 import { readParticipants } from '../../../store/sql/conversation/participant/read-participants.ts'
 import { seesAllPublic, viewIn, type Viewer } from '../../kernel/view.ts'
 import { policyColumns, policyInput, summarizerFor, type StoredPolicy } from '../../conversation/compaction-policy.ts'
-import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type CompactionState } from './step.ts'
+import {
+  coverSpan,
+  findSpan,
+  foldLevel,
+  PASS_TOKENS,
+  readCompactionState,
+  type CompactionState,
+  type CoverStep,
+} from './step.ts'
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
 import type { SpanMeasure } from './span.ts'
 
@@ -51,12 +59,17 @@ const oldest = (count: number): SpanMeasure => ({
   tokens: Infinity,
 })
 
-/** Returns the turns and the policy of the first step that can cover turns and is not NEVER; null if there is none. */
-async function firstPossible(deps: Platform, state: CompactionState, steps: readonly CompactionStep[]) {
+/** Returns the first of the steps that can cover turns and is not NEVER; null if there is none. */
+async function firstPossible(
+  deps: Platform,
+  state: CompactionState,
+  steps: readonly CompactionStep[],
+): Promise<CoverStep | null> {
   for (const { measure, policy } of steps) {
     const { strategy, summarizerModel } = policy
     const span = strategy === 'NEVER' ? [] : await findSpan(deps, state, measure)
-    if (strategy !== 'NEVER' && span.length > 0) return { span, policy: { strategy, summarizerModel } }
+    if (strategy !== 'NEVER' && span.length > 0)
+      return { span, strategy, summarizer: summarizerFor(deps, summarizerModel) }
   }
   return null
 }
@@ -68,8 +81,7 @@ async function firstPossible(deps: Platform, state: CompactionState, steps: read
  */
 async function run(
   deps: Platform,
-  tenant: string,
-  conversationId: string,
+  { tenant, conversationId }: { tenant: string; conversationId: string },
   plan: PlanSteps,
   halt: Partial<Halt> = {},
 ): Promise<string[]> {
@@ -81,18 +93,13 @@ async function run(
     if (!state) return written
     const step = await firstPossible(deps, state, plan(state))
     if (!step) return written
-    const {
-      span,
-      policy: { strategy, summarizerModel },
-    } = step
-    const summarizer = summarizerFor(deps, summarizerModel)
-    const summaryId = await coverSpan(deps, state, strategy, summarizer, span, halt.stop)
+    const summaryId = await coverSpan(deps, state, step, halt.stop)
     if (summaryId) written.push(summaryId)
     else if (++attempts >= ATTEMPTS) return written
-    if (summaryId && strategy === 'HIERARCHICAL') {
+    if (summaryId && step.strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && mayContinue();) {
         const latest = await readCompactionState(deps, tenant, conversationId)
-        const folded = latest && (await foldLevel(deps, latest, summarizer, halt.stop))
+        const folded = latest && (await foldLevel(deps, latest, step.summarizer, halt.stop))
         if (folded) written.push(folded)
         folding = folded !== null
       }
@@ -115,8 +122,7 @@ export async function compactDue(
   const { threadSummaryEvery: every } = deps.automatic
   const written = await run(
     deps,
-    tenant,
-    conversationId,
+    { tenant, conversationId },
     (state) => {
       const steps: CompactionStep[] = []
       if (every > 0 && state.turns >= every) steps.push({ measure: oldest(every), policy: state })
@@ -176,7 +182,7 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   // Number of turns still to cover: the oldest half may take several steps.
   let remaining = Math.floor(before.turns / 2)
   let uncovered = before.turns
-  const written = await run(deps, viewer.tenant, conversationId, (state) => {
+  const written = await run(deps, { tenant: viewer.tenant, conversationId }, (state) => {
     remaining -= Math.max(0, uncovered - state.turns)
     uncovered = state.turns
     if (given) return isDue(policy, state) ? [{ measure: oldestHalf(state), policy }] : []
@@ -234,7 +240,7 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     throughPosition = turn.position
   }
-  await run(deps, viewer.tenant, conversationId, (state) => {
+  await run(deps, { tenant: viewer.tenant, conversationId }, (state) => {
     if (state.through >= throughPosition || state.turns === 0) return []
     const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
     const measure = { min: 1, max: Infinity, limit: Infinity, through: throughPosition, tokens: PASS_TOKENS }

@@ -45,7 +45,8 @@ export async function historyWithSummaries(
       after: { position: through, seq: MAX_SEQ },
       before: { position: end, seq: 0 },
     })
-    const older = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, end, size) : []
+    const page = { through, before: end, limit: size }
+    const older = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, page) : []
     const turns = [...wholeHistory(newer.get(conversationId), maxBytes), ...older]
     await withTextSoFar(deps, viewer.tenant, turns)
     histories.set(conversationId, [...turns, ...summaries].sort((a, b) => positionOf(a) - positionOf(b)).slice(-size))

@@ -5,8 +5,8 @@
 import {
   cutToTokens,
   truncateToTokens,
-  type SummarizerTurn,
   type Summarizer,
+  type SummaryRequest,
 } from '../../../providers/ports/summarizer.ts'
 import { readCompaction, readCurrentOf, type CompactionRow } from '../../../store/sql/memory/summary/read-compaction.ts'
 import type { SummaryRow } from '../../../store/sql/memory/summary/read-summaries.ts'
@@ -66,17 +66,18 @@ export async function findSpan(
   { tenant, conversationId, through }: CompactionState,
   measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
+  const uncovered = { conversationId, after: through }
   const now = clock.Date.now()
   // If `measure` requires a number of turns, read that many regardless of their tokens.
   const isCounted = measure.min > 1
   const maxTurns = isCounted ? measure.min + EXTRA_TURNS : READ_TURNS
   for (const factor of READ_FACTORS) {
     const tokens = isCounted ? Number.MAX_SAFE_INTEGER : factor * READ_TOKENS
-    const turns = await readUncoveredTurns(db, tenant, conversationId, through, factor * maxTurns, tokens)
+    const turns = await readUncoveredTurns(db, tenant, uncovered, { turns: factor * maxTurns, tokens })
     const candidates = turns.map((turn) => toSpanCandidate(turn, now))
     const pending = unanswered(candidates)
     const later = pending.length
-      ? await readLaterAnswers(db, tenant, conversationId, turns.at(-1)!.position, pending)
+      ? await readLaterAnswers(db, tenant, { conversationId, after: turns.at(-1)!.position }, pending)
       : []
     const length = spanOf(candidates, later, measure)
     if (length > 0 || later.length === 0) return turns.slice(0, length)
@@ -84,35 +85,35 @@ export async function findSpan(
   return []
 }
 
+/** A summary, and the name of the model that wrote it. */
+type Written = { content: string; model: string }
+
 /** Calls the summarizer once. Cuts a reply longer than `maxTokens` after a sentence. @throws ProviderFailed */
 async function summarizePass(
   { tokens, log }: Platform,
   summarizer: Summarizer,
-  previous: string | null,
-  turns: readonly SummarizerTurn[],
-  maxTokens: number,
+  request: SummaryRequest,
   stop?: AbortSignal,
-): Promise<{ content: string; model: string }> {
+): Promise<Written> {
   const { content, model } = await askProvider(log, 'summarise', summarizer.model, () =>
-    summarizer.summarize({ previous, turns, maxTokens }, stop),
+    summarizer.summarize(request, stop),
   )
-  return { content: await cutToTokens(content, maxTokens, tokens.count), model }
+  return { content: await cutToTokens(content, request.maxTokens, tokens.count), model }
 }
 
 /** Summarises the turns in passes of at most PASS_TOKENS; truncates a longer turn to it. @throws ProviderFailed */
 async function summarizeTurns(
   deps: Platform,
   summarizer: Summarizer,
-  previous: string | null,
-  turns: readonly UncoveredTurn[],
-  maxTokens: number,
+  { previous, turns, maxTokens }: Omit<SummaryRequest, 'turns'> & { turns: readonly UncoveredTurn[] },
   stop?: AbortSignal,
-): Promise<{ content: string; model: string }> {
+): Promise<Written> {
   let result = { content: previous ?? '', model: summarizer.model }
   for (const pass of splitIntoPasses(turns, PASS_TOKENS)) {
     const inputs = pass.map(toSummarizerTurn)
     if (pass.length === 1) inputs[0]!.text = await truncateToTokens(inputs[0]!.text, PASS_TOKENS, deps.tokens.count)
-    result = await summarizePass(deps, summarizer, result.content || null, inputs, maxTokens, stop)
+    const request = { previous: result.content || null, turns: inputs, maxTokens }
+    result = await summarizePass(deps, summarizer, request, stop)
   }
   return result
 }
@@ -132,15 +133,21 @@ const tokensIn = (rows: readonly { tokenCount: number }[]) => rows.reduce((sum, 
 const maxTokensFor = (replaced: readonly SummaryRow[], span: readonly UncoveredTurn[], cap: number) =>
   Math.min(cap, Math.max(MIN_SUMMARY_TOKENS, tokensIn(replaced) + Math.floor(tokensIn(span) * SUMMARY_FRACTION)))
 
+/** A summary to write. */
+type NewSummary = Written & {
+  level: number
+  /** The last position that it covers. */
+  to: number
+  replaces: readonly SummaryRow[]
+  /** The turns that no current summary covers. */
+  turns: readonly UncoveredTurn[]
+}
+
 /** Writes a summary and returns its id; null if the conversation changed meanwhile or was deleted. */
 async function write(
   deps: Platform,
   { conversationId, tenant, current }: CompactionState,
-  level: number,
-  to: number,
-  { content, model }: { content: string; model: string },
-  replaces: readonly SummaryRow[],
-  turns: readonly UncoveredTurn[],
+  { level, to, content, model, replaces, turns }: NewSummary,
 ): Promise<string | null> {
   const id = newId('summary')
   const text = content.trim() || '(Nothing was said.)'
@@ -162,6 +169,9 @@ async function write(
   return id
 }
 
+/** The turns to cover, and how. */
+export type CoverStep = { span: readonly UncoveredTurn[]; strategy: 'ROLLING' | 'HIERARCHICAL'; summarizer: Summarizer }
+
 /**
  * Covers the turns with one new summary. With ROLLING, it also replaces all current summaries; with HIERARCHICAL, they
  * stay current. Returns the id of the new summary; null if the conversation changed meanwhile, so nothing was written.
@@ -170,20 +180,13 @@ async function write(
 export async function coverSpan(
   deps: Platform,
   state: CompactionState,
-  strategy: 'ROLLING' | 'HIERARCHICAL',
-  summarizer: Summarizer,
-  span: UncoveredTurn[],
+  { span, strategy, summarizer }: CoverStep,
   stop?: AbortSignal,
 ): Promise<string | null> {
-  const to = span.at(-1)!.position
-  if (strategy === 'HIERARCHICAL') {
-    const maxTokens = maxTokensFor([], span, SPAN_TOKENS)
-    return write(deps, state, 0, to, await summarizeTurns(deps, summarizer, null, span, maxTokens, stop), [], span)
-  }
-  const { current } = state
-  const maxTokens = maxTokensFor(current, span, SUMMARY_TOKENS)
-  const summary = await summarizeTurns(deps, summarizer, joined(current), span, maxTokens, stop)
-  return write(deps, state, 0, to, summary, current, span)
+  const replaces = strategy === 'ROLLING' ? state.current : []
+  const maxTokens = maxTokensFor(replaces, span, strategy === 'ROLLING' ? SUMMARY_TOKENS : SPAN_TOKENS)
+  const summary = await summarizeTurns(deps, summarizer, { previous: joined(replaces), turns: span, maxTokens }, stop)
+  return write(deps, state, { ...summary, level: 0, to: span.at(-1)!.position, replaces, turns: span })
 }
 
 /**
@@ -209,8 +212,9 @@ export async function foldLevel(
     if (indexes.at(-1)! - indexes[0]! !== oldest.length - 1) continue
     const half = Math.max(MIN_SUMMARY_TOKENS, Math.floor(tokensIn(oldest) / 2))
     const maxTokens = Math.min(SUMMARY_TOKENS, half)
-    const summary = await summarizePass(deps, summarizer, joined(oldest), [], maxTokens, stop)
-    return write(deps, state, level + 1, oldest.at(-1)!.toPosition, summary, oldest, [])
+    const summary = await summarizePass(deps, summarizer, { previous: joined(oldest), turns: [], maxTokens }, stop)
+    const to = oldest.at(-1)!.toPosition
+    return write(deps, state, { ...summary, level: level + 1, to, replaces: oldest, turns: [] })
   }
   return null
 }

@@ -56,17 +56,14 @@ export async function writeTitleDue(deps: Platform, conversationId: string, sign
             summarizer.title(turns.map(toSummarizerTurn), signal),
           ),
         )
-  return (await writeTitle(deps, conversationId, before, turns, title)) ? 1 : 0
+  return (await writeTitle(deps, conversationId, { before, turns, title })) ? 1 : 0
 }
 
+/** The state of the conversation when the attempt began, the turns read since, and the title made from them. */
+type TitleAttempt = { before: TitleState; turns: readonly TitleTurn[]; title: string | null }
+
 /** Writes the result of an attempt. Returns false if the conversation or the turns have changed since it began. */
-function writeTitle(
-  deps: Platform,
-  conversationId: string,
-  before: TitleState,
-  turns: readonly TitleTurn[],
-  title: string | null,
-): Promise<boolean> {
+function writeTitle(deps: Platform, conversationId: string, { before, turns, title }: TitleAttempt): Promise<boolean> {
   const { tenant } = before
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     if (!(await lockJournal(tx, { tenant, actor: null }, conversationId))) return false

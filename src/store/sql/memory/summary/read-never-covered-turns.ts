@@ -22,9 +22,7 @@ export async function readNeverCoveredTurns(
   pool: Pool,
   viewer: { tenant: string; actor: string },
   conversationId: string,
-  through: number,
-  before: number,
-  limit: number,
+  { through, before, limit }: { through: number; before: number; limit: number },
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
     scope: viewer.tenant,

@@ -15,19 +15,19 @@ export type UncoveredTurn = Pick<
   writtenAt: Date
 }
 
+/** The turns of a conversation with position above `after`. */
+type TurnsAfter = { conversationId: string; after: number }
+
 /**
- * Reads committed and open turns without audience, with position above `after`: newest versions only, in order of
- * position. Stops after `turns` turns, or after the turn at which the sum of tokens reaches `tokens`. Uses the index
- * turn_place; the CASE prevents the planner from reading the whole conversation (see page-turns.ts). Used by jobs, so
- * not limited to a tenant.
+ * Reads committed and open turns without audience: newest versions only, in order of position. Stops after `turns`
+ * turns, or after the turn at which the sum of tokens reaches `tokens`. Uses the index turn_place; the CASE prevents the
+ * planner from reading the whole conversation (see page-turns.ts). Used by jobs, so not limited to a tenant.
  */
 export async function readUncoveredTurns(
   db: Db,
   tenant: string,
-  conversationId: string,
-  after: number,
-  turns: number,
-  tokens: number,
+  { conversationId, after }: TurnsAfter,
+  { turns, tokens }: { turns: number; tokens: number },
 ): Promise<UncoveredTurn[]> {
   const rows = await db.of(tenant).$queryRaw<UncoveredTurn[]>`
       ${named('read-uncovered-turns')}
@@ -51,14 +51,12 @@ export async function readUncoveredTurns(
 export type CallRef = { position: number; callId: string }
 
 /**
- * The given tool calls that a committed turn without audience and with position above `after` answers. Uses the key of
- * tool_result.
+ * The given tool calls that a committed turn without audience answers. Uses the key of tool_result.
  */
 export async function readLaterAnswers(
   db: Db,
   tenant: string,
-  conversationId: string,
-  after: number,
+  { conversationId, after }: TurnsAfter,
   calls: readonly CallRef[],
 ): Promise<CallRef[]> {
   return db.of(tenant).$queryRaw<CallRef[]>`

@@ -70,7 +70,7 @@ describe.each(backends)('profiles on $name', (backend) => {
       factServices: { ...world.deps.factServices, judge: { name: 'test', judge, close: async () => {} } },
     }
     let refreshes = 0
-    while (await refreshProfileDue(deps, viewer.tenant, 'ada', 100)) refreshes += 1
+    while (await refreshProfileDue(deps, { tenant: viewer.tenant, userId: 'ada' }, 100)) refreshes += 1
     expect(refreshes).toBeLessThanOrEqual(3)
     const { content } = (await getProfiles(deps, viewer, ['ada'])).get('ada')!
     expect(content).toContain('lives in Porto')
@@ -176,10 +176,10 @@ describe.each(backends)('profiles on $name', (backend) => {
       expect((await refreshUserProfile(deps, ada, { userId: 'ada' })).content).toBe('## Preferences\n- likes jazz')
       await updateConversation(deps, ada, { conversationId, visibility: 'OPEN' })
       expect(await seenBy(tenant, 'bob')).toBe('')
-      while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+      while (await refreshProfileDue(deps, { tenant: tenant.name, userId: 'ada' }, 100));
       expect(await seenBy(tenant, 'eve')).toBe('## Preferences\n- likes jazz')
       await updateConversation(deps, ada, { conversationId, visibility: 'MEMBERS' })
-      while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+      while (await refreshProfileDue(deps, { tenant: tenant.name, userId: 'ada' }, 100));
       expect([await seenBy(tenant, 'eve'), await seenBy(tenant, 'bob')]).toEqual(['', '## Preferences\n- likes jazz'])
       await deleteConversation(deps, ada, conversationId)
       expect(await seenBy(tenant, 'bob')).toBe('')
@@ -198,14 +198,14 @@ describe.each(backends)('profiles on $name', (backend) => {
           recordFacts(deps, ada, { conversationId, userId: 'ada', facts: [factOf(text, n)] })
         await record(shared, 'ada | lives in | Lisbon', 1)
         await record(undefined, 'ada | likes | jazz', 1)
-        while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+        while (await refreshProfileDue(deps, { tenant: tenant.name, userId: 'ada' }, 100));
         const stored = async () => (await getProfiles(deps, tenant.as('bob'), ['ada'])).get('ada')!
         const before = await stored()
         if (isHidden) {
           await record(hidden, 'ada | lives in | Rome', 2)
           await record(hidden, 'ada | likes | tea', 2)
         }
-        while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+        while (await refreshProfileDue(deps, { tenant: tenant.name, userId: 'ada' }, 100));
         await refreshUserProfile(deps, ada, { userId: 'ada' })
         // Not even the time tells that something happened elsewhere.
         expect(await stored()).toEqual(before)
@@ -233,8 +233,8 @@ describe.each(backends)('profiles on $name', (backend) => {
       expect(content).not.toContain('dish 0')
       const count = () => deps.db.of(SYSTEM).userProfile.count({ where: { tenant: tenant.name } })
       expect(await count()).toBe(21)
-      expect(await refreshProfileDue(deps, tenant.name, 'ada', 100)).toBe(true)
-      while (await refreshProfileDue(deps, tenant.name, 'ada', 100));
+      expect(await refreshProfileDue(deps, { tenant: tenant.name, userId: 'ada' }, 100)).toBe(true)
+      while (await refreshProfileDue(deps, { tenant: tenant.name, userId: 'ada' }, 100));
       expect(await count()).toBe(23)
     })
   })

@@ -33,7 +33,7 @@ describe.each(backends)('a compaction step on $name', (backend) => {
   const readState = async () => (await readCompactionState(deps, tenant.name, conversationId))!
   const cover = async (strategy: 'ROLLING' | 'HIERARCHICAL', pending = readState()) => {
     const state = await pending
-    return coverSpan(deps, state, strategy, model, await findSpan(deps, state, ALL))
+    return coverSpan(deps, state, { span: await findSpan(deps, state, ALL), strategy, summarizer: model })
   }
 
   it('is written by only one of several writers that cover the same turns', async () => {
@@ -55,7 +55,7 @@ describe.each(backends)('a compaction step on $name', (backend) => {
     const written = await Promise.all([
       foldLevel(deps, state, model),
       foldLevel(deps, state, model),
-      coverSpan(deps, state, 'ROLLING', model, await findSpan(deps, state, ALL)),
+      coverSpan(deps, state, { span: await findSpan(deps, state, ALL), strategy: 'ROLLING', summarizer: model }),
     ])
     expect(written.filter(Boolean)).toHaveLength(1)
     await expectCovering(deps, conversationId)
