@@ -93,8 +93,9 @@ async function recall(deps: Deps, ids: readonly string[], vocabulary: readonly s
   let [hits, approximate] = [0, 0]
   for (let i = 0; i < QUERIES; i++) {
     const [query] = await deps.embedder.embed([textOf(vocabulary)])
-    const found = await deps.vectors.nearest(deps.embedder.name, viewer, ids, query!, K, {})
-    const best = await exact.nearest(deps.embedder.name, viewer, ids, query!, K, {})
+    const vector = { embedder: deps.embedder.name, query: query! }
+    const found = await deps.vectors.nearest(viewer, ids, vector, { limit: K, filter: {} })
+    const best = await exact.nearest(viewer, ids, vector, { limit: K, filter: {} })
     const expected = new Set(best.found.map(versionKey))
     hits += found.found.filter((turn) => expected.has(versionKey(turn))).length
     approximate += Number(found.method === 'APPROXIMATE')

@@ -39,7 +39,7 @@ export async function ownerRecall({ services, progress }: Bench): Promise<Report
       }
       await sql(pool).query('VACUUM ANALYZE')
       const total = Object.values(OWNERS).reduce((sum, { conversations, turns }) => sum + conversations * turns, 0)
-      await buildVectorIndex(url, embedder, { from: 0, to: total + 1 }, total)
+      await buildVectorIndex(url, embedder, { from: 0, to: total + 1, rows: total })
 
       const queries = Array.from({ length: QUERIES }, () => ({ text: words(WORDS_A_QUERY), vector: clustered() }))
       const timed = async (ask: (i: number) => Promise<unknown>) => {

@@ -35,7 +35,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       }
       await sql(pool).query('VACUUM ANALYZE')
       progress('building the index')
-      await buildVectorIndex(url, embedder, { from: 0, to: CONVERSATIONS * TURNS + 1 }, CONVERSATIONS * TURNS)
+      await buildVectorIndex(url, embedder, { from: 0, to: CONVERSATIONS * TURNS + 1, rows: CONVERSATIONS * TURNS })
 
       // Median time of the queries of one round, ms.
       const timed = async (ask: (i: number) => Promise<unknown>) => {
@@ -83,7 +83,14 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
         'recall, 100,000 turns': () => ours({ scope: 'OWNER' }),
         'raw, 100,000 turns': () => raw('over-all', overTable, (i) => [vectorValue(queries[i]!.vector)]),
         'vectors alone, 100,000 turns': () =>
-          timed((i) => deps.vectors.nearest(embedder.name, viewer, conversationIds, queries[i]!.vector, 10, {})),
+          timed((i) =>
+            deps.vectors.nearest(
+              viewer,
+              conversationIds,
+              { embedder: embedder.name, query: queries[i]!.vector },
+              { limit: 10, filter: {} },
+            ),
+          ),
       }
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))

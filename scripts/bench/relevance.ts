@@ -76,8 +76,15 @@ async function ask(file: string, { scope, conversationId, turnIds }: Scope, ques
   const hits: Hit[] = []
   for (const model of MODELS) {
     const vector = model === 'vectors' ? { embedder: embedder.name, query: query! } : null
-    const request = { terms: toTerms(question, new Date()), vector, filter: {}, limit: FITTED_HITS, queryTurn: null }
-    const { found } = await recallTurns(deps, viewer, conversations, question, request)
+    const request = {
+      query: question,
+      terms: toTerms(question, new Date()),
+      vector,
+      filter: {},
+      limit: FITTED_HITS,
+      queryTurn: null,
+    }
+    const { found } = await recallTurns(deps, viewer, conversations, request)
     const ranked = [...found.hits]
     const features = relevanceFeatures(ranked).slice(0, FITTED_HITS)
     features.forEach((each, rank) => {

@@ -60,8 +60,15 @@ async function askAll(conversation: Conversation): Promise<Asked[]> {
   for (const { question, category, evidence } of questions) {
     const [query] = await embedder.embed([question])
     const vector = { embedder: embedder.name, query: query! }
-    const request = { terms: toTerms(question, new Date()), vector, filter: {}, limit: LIMIT, queryTurn: null }
-    const hits = [...(await recallTurns(deps, viewer, conversations, question, request)).found.hits]
+    const request = {
+      query: question,
+      terms: toTerms(question, new Date()),
+      vector,
+      filter: {},
+      limit: LIMIT,
+      queryTurn: null,
+    }
+    const hits = [...(await recallTurns(deps, viewer, conversations, request)).found.hits]
     // The candidates know already whether the question names their actor.
     const read = readQuestion(question, [], new Date())
     const values = hits.map(({ candidate, textScore }) => [

@@ -92,12 +92,12 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       const search = createPostgresVectors(db)
       await fill(pool, search, progress)
       const begin = performance.now()
-      await buildVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, { from: 0, to: TOTAL + 1 }, TOTAL)
+      await buildVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, { from: 0, to: TOTAL + 1, rows: TOTAL })
       const built = (performance.now() - begin) / 1000
       progress(`index built in ${built.toFixed(1)} s`)
 
       const nearest = async (query: Float32Array, limit = K) =>
-        search.nearest(EMBEDDER, viewer, conversationIds, query, limit, {})
+        search.nearest(viewer, conversationIds, { embedder: EMBEDDER, query }, { limit, filter: {} })
       const plain = async (query: Float32Array) =>
         (
           await pool.query<{ conversationId: string; seq: number }>({

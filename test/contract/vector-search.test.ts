@@ -16,7 +16,7 @@ if (postgres) {
   vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.db))
   vectorSearchContract('on Postgres, always using the index', postgres, async ({ deps, url }) => {
     for (const from of [0, 20]) {
-      await buildVectorIndex(url!, { name: 'test:4', dimension: 4 }, { from, to: from + 20 }, 100)
+      await buildVectorIndex(url!, { name: 'test:4', dimension: 4 }, { from, to: from + 20, rows: 100 })
     }
     return createPostgresVectors(deps.db, { exactTurns: 0 })
   })

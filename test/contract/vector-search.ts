@@ -28,6 +28,7 @@ const OTHER = 'other:4'
 const at = (degrees: number) =>
   Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180), 0, 0)
 const EAST = at(0)
+const QUERY = { embedder: EMBEDDER, query: EAST }
 /** Number of digits to which similarities of half-precision vectors are exact. */
 const PRECISION = 3
 const cosine = (degrees: number) => Math.cos((degrees * Math.PI) / 180)
@@ -72,7 +73,7 @@ export function vectorSearchContract(
           return turn
         },
         async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<TurnVersionId[]> {
-          const { found } = await vectors.nearest(EMBEDDER, tenant.as(as), conversationIds, EAST, limit, filter)
+          const { found } = await vectors.nearest(tenant.as(as), conversationIds, QUERY, { limit, filter })
           return found.map(({ conversationId, position, seq }) => ({ conversationId, position, seq }))
         },
       }
@@ -104,11 +105,11 @@ export function vectorSearchContract(
       const [one, two] = [await newConversation(), await newConversation()]
       const turns = [await appendAt(one, 0), await appendAt(two, 60), await appendAt(one, 180)]
       const without = await append(one, 'ada', 'without a vector')
-      const found = await vectors.compare(EMBEDDER, SYSTEM, [turns[1]!, turns[2]!, without].map(versionOf), EAST)
+      const found = await vectors.compare(SYSTEM, QUERY, [turns[1]!, turns[2]!, without].map(versionOf))
       expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => versionKey(versionOf(turn))).sort())
       expect(found.get(versionKey(versionOf(turns[1]!)))).toBeCloseTo(0.5, PRECISION)
       expect(found.get(versionKey(versionOf(turns[2]!)))).toBeCloseTo(-1, PRECISION)
-      expect((await vectors.compare(EMBEDDER, SYSTEM, [], EAST)).size).toBe(0)
+      expect((await vectors.compare(SYSTEM, QUERY, [])).size).toBe(0)
     })
 
     it('returns the nearest turns first, and at most the requested number', async () => {
@@ -132,7 +133,7 @@ export function vectorSearchContract(
       const { newConversation, appendAt, as } = newTenant()
       const one = await newConversation()
       await appendAt(one, 20)
-      const { found } = await vectors.nearest(EMBEDDER, as('ada'), [one], EAST, 1, {})
+      const { found } = await vectors.nearest(as('ada'), [one], QUERY, { limit: 1, filter: {} })
       expect(found[0]!.similarity).toBeCloseTo(cosine(20), PRECISION)
     })
 

@@ -20,7 +20,7 @@ export async function waitForTurnVectors(deps: Deps, turns: readonly Turn[]): Pr
   const versions = turns.map(({ conversationId, position, seq }) => ({ conversationId, position, seq }))
   const query = new Float32Array(embedder.dimension)
   for (let waited = 0; ; waited += 20) {
-    const { size } = await deps.vectors.compare(embedder.name, SYSTEM, versions, query)
+    const { size } = await deps.vectors.compare(SYSTEM, { embedder: embedder.name, query }, versions)
     if (size === versions.length) return
     if (waited > TIMEOUT_MS) throw new Error(`${size} of ${versions.length} turns have a vector after ${waited} ms`)
     await sleep(20)

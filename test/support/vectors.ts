@@ -17,7 +17,7 @@ export async function similaritiesOf(
      WHERE conversation_id = ANY ($1) ORDER BY seq`,
     [conversationIds],
   )
-  const found = await vectors.compare(embedder, SYSTEM, rows, query)
+  const found = await vectors.compare(SYSTEM, { embedder, query }, rows)
   const byConversation = new Map(conversationIds.map((id) => [id, new Map<number, number>()]))
   for (const version of rows) {
     const similarity = found.get(versionKey(version))

@@ -20,7 +20,7 @@ export async function growthOfTurns(world: World, isLarge: boolean): Promise<Ser
     progress(`a conversation of ${size} turns is written`)
   }
   const total = sizes.reduce((sum, size) => sum + size, 0)
-  await buildVectorIndex(url, embedder, { from: 0, to: total + 1 }, total)
+  await buildVectorIndex(url, embedder, { from: 0, to: total + 1, rows: total })
   await settle(world)
   const id = (size: number) => ids.get(size)!
   const plans: string[] = []

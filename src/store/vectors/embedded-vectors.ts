@@ -31,8 +31,8 @@ const CHECKED_AT_ONCE = 5_000
 export function createEmbeddedVectors(db: Db, { cacheBytes = CACHE_BYTES } = {}): VectorSearch {
   const cache = createVectorCache(db, cacheBytes)
   return {
-    compare: (embedder, scope, versions, query) => compareVectors(db, scope, embedder, versions, query),
-    async nearest(embedder, viewer, conversationIds, query, limit, filter) {
+    compare: (scope, vector, versions) => compareVectors(db, scope, vector, versions),
+    async nearest(viewer, conversationIds, { embedder, query }, { limit, filter }) {
       const compared = await compareAll(cache.parts(embedder, viewer.tenant, conversationIds, query.length), query)
       const found = await bestFindable(compared, limit, (candidates) => findableTurns(db, viewer, candidates, filter))
       return { method: 'EXACT', found }
@@ -101,7 +101,7 @@ function createVectorCache(db: Db, maxBytes: number) {
     try {
       const found: ConversationVectors[] = []
       for (const [after, through] of slices) {
-        const slice = await readVectors(db, scope, embedder, conversationIds, after, through)
+        const slice = await readVectors(db, scope, embedder, { conversationIds, after, through })
         if (isCached) found.push(...slice)
         else yield* slice
       }

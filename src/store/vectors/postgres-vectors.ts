@@ -61,10 +61,10 @@ export function createPostgresVectors(db: Db, { reads = db, exactTurns = EXACT_T
   }
 
   return {
-    compare: (embedder, scope, versions, query) => compareVectors(reads, scope, embedder, versions, query),
-    async nearest(embedder, viewer, conversationIds, query, limit, filter) {
-      const search = { embedder, viewer, conversationIds, query, limit, filter }
-      const cover = await fasterCover(embedder, viewer.tenant, conversationIds, limit)
+    compare: (scope, vector, versions) => compareVectors(reads, scope, vector, versions),
+    async nearest(viewer, conversationIds, vector, { limit, filter }) {
+      const search = { ...vector, viewer, conversationIds, limit, filter }
+      const cover = await fasterCover(vector.embedder, viewer.tenant, conversationIds, limit)
       if (cover) {
         const found = await nearestByIndex(reads, search, cover)
         if (found.length >= limit) return { method: 'APPROXIMATE', found }

@@ -44,16 +44,14 @@ export async function readVectorSegments(db: Db, embedder: string): Promise<Vect
   return rows.map(toSegment)
 }
 
+/** A segment to build, with its approximate number of vectors, which determines the memory to use. */
+type NewSegment = Omit<VectorSegment, 'valid'>
+
 /** The operations on indexes, for the periodic maintenance. */
 export type VectorIndexes = {
   read(embedder: string): Promise<VectorSegment[]>
   countNewer(embedder: string, from: number, limit: number): Promise<{ newer: number; end: number }>
-  build(
-    embedder: { name: string; dimension: number },
-    range: NumberRange,
-    count: number,
-    signal: AbortSignal,
-  ): Promise<boolean>
+  build(embedder: { name: string; dimension: number }, segment: NewSegment, signal: AbortSignal): Promise<boolean>
   dropUnused(embedder: string): Promise<void>
   drop(embedder: string): Promise<void>
 }
@@ -61,7 +59,7 @@ export type VectorIndexes = {
 export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
   read: (embedder) => readVectorSegments(db, embedder),
   countNewer: (embedder, from, limit) => countNewerVectors(db, embedder, from, limit),
-  build: (embedder, range, count, signal) => buildVectorIndex(databaseUrl, embedder, range, count, signal),
+  build: (embedder, segment, signal) => buildVectorIndex(databaseUrl, embedder, segment, signal),
   dropUnused: (embedder) => dropVectorIndexes(databaseUrl, embedder, unusedSegments),
   drop: (embedder) => dropVectorIndexes(databaseUrl, embedder),
 })
@@ -88,28 +86,26 @@ async function countNewerVectors(
  * Builds the index of a segment unless it exists or another process is building one of the embedder. First drops the
  * invalid index of a failed build. Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not
  * block appends or searches.
- * @param count approximate number of vectors, which determines the memory to use
  * @returns whether this call built the index
  */
 export function buildVectorIndex(
   databaseUrl: string,
   { name, dimension }: { name: string; dimension: number },
-  range: NumberRange,
-  count: number,
+  segment: NewSegment,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const index = indexName(name, range)
+  const index = indexName(name, segment)
   return withLockedClient(databaseUrl, name, signal, async (client) => {
     const existing = (await client.query<SegmentRow>(SEGMENTS, [prefixOf(name)])).rows.find((row) => row.name === index)
     if (existing?.valid) return false
     // The index may be invalid, or be left in part by a drop that was interrupted.
     await dropIndex(client, { index, table: TABLE })
     // This is enough to build the graph (the vectors and their links) in memory.
-    const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
+    const megabytes = Math.ceil((segment.rows * (2 * dimension + 400)) / 1e6)
     await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.min), MEMORY_MB.max)}MB'`)
     const definition = `
       USING hnsw ((embedding::halfvec(${dimension})) halfvec_ip_ops) WITH (m = 16, ef_construction = 100)
-      WHERE embedder = ${pg.escapeLiteral(name)} AND number >= ${range.from}::bigint AND number < ${range.to}::bigint`
+      WHERE embedder = ${pg.escapeLiteral(name)} AND number >= ${segment.from}::bigint AND number < ${segment.to}::bigint`
     try {
       await createIndex(client, { index, table: TABLE }, definition)
     } catch (error) {

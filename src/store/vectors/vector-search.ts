@@ -30,28 +30,24 @@ export type SearchMethod = 'EXACT' | 'APPROXIMATE'
 /** A turn version and its cosine similarity to the query. */
 export type FoundTurn = TurnVersionId & { similarity: number }
 
+/** The vector of a query, and the name of its embedder. */
+export type QueryVector = { embedder: string; query: Float32Array }
+
 export type VectorSearch = {
   /**
-   * Compares the vectors of the given turns with `query`, exactly. Returns cosine similarities by `versionKey`; a turn
+   * Compares the vectors of the given turns with the query, exactly. Returns cosine similarities by `versionKey`; a turn
    * without a vector has no key. Not limited to a view.
    */
-  compare(
-    embedder: string,
-    scope: Scope,
-    versions: readonly TurnVersionId[],
-    query: Float32Array,
-  ): Promise<Map<string, number>>
+  compare(scope: Scope, vector: QueryVector, versions: readonly TurnVersionId[]): Promise<Map<string, number>>
   /**
-   * Returns the `limit` turns of the conversations that are most similar to `query`, best first. Considers committed
+   * Returns the `limit` turns of the conversations that are most similar to the query, best first. Considers committed
    * turns that match the filter, each in the newest version that the viewer sees. Returns fewer only if fewer match.
    */
   nearest(
-    embedder: string,
     viewer: Viewer,
     conversationIds: readonly string[],
-    query: Float32Array,
-    limit: number,
-    filter: SearchFilter,
+    vector: QueryVector,
+    options: { limit: number; filter: SearchFilter },
   ): Promise<{ method: SearchMethod; found: FoundTurn[] }>
   /** Stores vectors. Skips turns that have a vector of the embedder, and deleted conversations. */
   write(embedder: string, vectors: readonly (TurnVersionId & { vector: Float32Array })[]): Promise<void>

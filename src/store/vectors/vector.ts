@@ -43,8 +43,15 @@ function halfNumbers(): Float32Array {
   return table
 }
 
-/** Reads the components of a halfvec in pgvector's binary form, after its header, into `to` at index `at`. */
-export function readHalves(from: Uint8Array, offset: number, to: Float32Array, at: number, dimension: number): void {
+/**
+ * Reads the components of a halfvec in pgvector's binary form, which begin at `offset` of `from`, after its header, into
+ * `to` at index `at`.
+ */
+export function readHalves(
+  { from, to, dimension }: { from: Uint8Array; to: Float32Array; dimension: number },
+  offset: number,
+  at: number,
+): void {
   const table = (numbers ??= halfNumbers())
   for (let d = 0, byte = offset; d < dimension; d++, byte += 2) {
     to[at + d] = table[(from[byte]! << 8) | from[byte + 1]!]!

@@ -135,7 +135,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     if (!isComplete) await markIfComplete()
     const rows = await refresh()
     await pace.report(configured.name, 4 * configured.batch)
-    maintenance ??= maintainVectors({ db, log, indexes }, rows, serving.name, cache.close, signal)
+    maintenance ??= maintainVectors({ db, log, indexes }, { rows, serving: serving.name }, cache.close, signal)
       .catch(logFailure)
       .finally(() => {
         maintenance = null

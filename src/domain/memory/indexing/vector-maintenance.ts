@@ -54,9 +54,9 @@ async function indexVectors(
   const { done, remaining } = await readEmbedderProgress(db, name)
   if (remaining > (done + remaining) * MAX_UNREAD_SHARE) return
   const range = nextSegment(cover, newer, end)
-  const vectors = cover.segments.reduce((sum, { from, rows }) => sum + (from >= range.from ? rows : 0), newer)
-  if (!(await indexes.build({ name, dimension }, range, vectors, signal))) return
-  log.info({ embedder: name, vectors }, 'indexed vectors')
+  const rows = cover.segments.reduce((sum, each) => sum + (each.from >= range.from ? each.rows : 0), newer)
+  if (!(await indexes.build({ name, dimension }, { ...range, rows }, signal))) return
+  log.info({ embedder: name, vectors: rows }, 'indexed vectors')
 }
 
 /** Deletes the embedder and its vectors. Returns false if it is no longer outdated or the signal is aborted. */
@@ -79,12 +79,12 @@ async function deleteOutdated(
 /**
  * Builds indexes, and deletes the vectors of outdated embedders. Does nothing until the embedder that serves searches
  * is complete (embedder-in-use.ts), because older vectors are needed until then.
+ * @param serving name of the embedder that serves searches
  * @param onDeleted called with the name of each embedder whose vectors this process deleted
  */
 export async function maintainVectors(
   platform: MaintenancePlatform,
-  rows: readonly EmbedderRow[],
-  serving: string,
+  { rows, serving }: { rows: readonly EmbedderRow[]; serving: string },
   onDeleted: (name: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -17,13 +17,12 @@ export async function recallFactsOfContext(
   deps: RecallDeps,
   viewer: Viewer,
   { conversationId, users }: { conversationId: string; users: readonly string[] },
-  query: string,
-  limit: number,
+  { query, limit }: { query: string; limit: number },
 ): Promise<Fact[]> {
   const [terms, vector] = [toTerms(query, new deps.clock.Date()), await embedQuery(deps, query)]
   if (terms.size === 0 && vector === null) return []
-  const request = { terms, vector, limit, filter: {}, queryTurn: null }
+  const request = { query, terms, vector, limit, filter: {}, queryTurn: null }
   const scope = { scope: 'CONVERSATION' as const, conversationId, users }
-  const ranked = await recallFacts(deps, trusted(viewer), scope, query, request)
+  const ranked = await recallFacts(deps, trusted(viewer), scope, request)
   return ranked.slice(0, limit).map(({ candidate }) => candidate.fact)
 }

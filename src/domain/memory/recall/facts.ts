@@ -10,7 +10,7 @@ import type { Viewer } from '../../kernel/view.ts'
 import { inverseDocumentFrequencies, normOf, termScore, type Statistics } from './rank/bm25.ts'
 import { rankStandalone } from './rank/standalone.ts'
 import { Cue, cuesOf } from '../indexing/cues.ts'
-import { best, type SearchRequest } from './search/request.ts'
+import { best, type RecallRequest } from './search/request.ts'
 import { saltOf, salted } from '../../../text/words/term-hash.ts'
 import type { FactCandidate } from './memory.ts'
 import { readQuestion } from './rank/question.ts'
@@ -65,8 +65,7 @@ export async function recallFacts(
   deps: RecallDeps,
   viewer: Viewer,
   { scope, conversationId, users = [] }: { scope: Scope; conversationId: string | null; users?: readonly string[] },
-  query: string,
-  { terms, vector, filter, limit }: SearchRequest,
+  { query, terms, vector, filter, limit }: RecallRequest,
 ): Promise<Ranked<FactCandidate>[]> {
   const salt = saltOf(viewer.tenant, '')
   const {

@@ -17,7 +17,7 @@ import { recallFacts } from './facts.ts'
 import { merge, type MemoryKind, type RankedMemory } from './memory.ts'
 import { toTerms } from './search/query-terms.ts'
 import { toRanking, type Ranking } from './rank/rank.ts'
-import type { GatheredTurns, SearchRequest, TurnPlace } from './search/request.ts'
+import type { GatheredTurns, RecallRequest, TurnPlace } from './search/request.ts'
 import { recallSummaries } from './summaries.ts'
 import { recallTurns } from './turns.ts'
 
@@ -70,14 +70,15 @@ export async function searchMemories(
   }
   const kinds = new Set(given.kinds ?? DEFAULT_KINDS)
   const [{ conversations, readAt }, vector] = await Promise.all([
-    scopeRead ?? findConversations(deps, viewer, scope, conversationId),
+    scopeRead ?? findConversations(deps, viewer, { scope, conversationId }),
     kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
   // Skip the search for facts if the conversation has none. Other scopes also contain facts without a conversation.
   const searchesFacts =
     kinds.has('FACT') && (scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts))
   const { actors, roles, createdAfter: since, createdBefore: until, metadata } = given
-  const request: SearchRequest = {
+  const request: RecallRequest = {
+    query,
     terms: toTerms(query, new deps.clock.Date()),
     vector,
     limit,
@@ -87,10 +88,10 @@ export async function searchMemories(
   if (request.terms.size === 0 && vector === null) return { ranked: toRanking([]), vectorSearch: 'NONE', readAt }
   const [turns, facts, summaries] = await Promise.all([
     kinds.has('TURN')
-      ? recallTurns(deps, viewer, conversations, query, request)
+      ? recallTurns(deps, viewer, conversations, request)
       : { found: toRanking<TurnCandidate>([]), vectorSearch: 'NONE' as const },
-    searchesFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
-    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversations, query, request) : [],
+    searchesFacts ? recallFacts(deps, viewer, { scope, conversationId }, request) : [],
+    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversations, request) : [],
   ])
   // The vectors of facts are always searched exactly.
   const vectorSearch = turns.vectorSearch === 'NONE' && searchesFacts && vector ? 'EXACT' : turns.vectorSearch
@@ -101,14 +102,14 @@ export async function searchMemories(
 async function findConversations(
   { pool, embedding, scopes }: RecallDeps,
   viewer: Viewer,
-  scope: Scope,
-  conversationId: string | null,
+  { scope, conversationId }: { scope: Scope; conversationId: string | null },
 ): Promise<ScopeRead> {
   const embedder = embedding.serving().name
-  if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null, embedder)
+  if (conversationId === null)
+    return readWideScope(pool, viewer, { scope: scope as WideScope, conversationId }, embedder)
   const found = await readConversationScope(pool, viewer, conversationId, embedder)
   const [conversation] = found.conversations
   if (!conversation) throw new NotFound('conversation', conversationId)
   if (scope === 'CONVERSATION') scopes.remember(viewer, embedder, conversation)
-  return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId, embedder)
+  return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, { scope, conversationId }, embedder)
 }

@@ -8,7 +8,7 @@ import { coveringSummaries, type Summary } from '../summary/summary.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { countsOf, rankStandalone } from './rank/standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
-import type { SearchRequest } from './search/request.ts'
+import type { RecallRequest } from './search/request.ts'
 import { MAX_INDEXED_UNITS } from '../indexing/index-entry.ts'
 import { hashTerm } from '../../../text/words/term-hash.ts'
 import { createYield } from '../../../runtime/yield.ts'
@@ -46,8 +46,7 @@ export async function recallSummaries(
   deps: RecallDeps,
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
-  query: string,
-  { terms, filter }: SearchRequest,
+  { query, terms, filter }: RecallRequest,
 ): Promise<Ranked<SummaryCandidate>[]> {
   const { actors, roles, metadata, since, until, writtenBy } = filter
   if (terms.size === 0 || actors || roles || metadata) return []

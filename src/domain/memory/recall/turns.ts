@@ -7,17 +7,16 @@ import type { TurnCandidate } from './rank/features.ts'
 import { gather } from './search/turns.ts'
 import { rankTurns } from './rank/rank-turns.ts'
 import { toRanking, type Ranking } from './rank/rank.ts'
-import type { SearchRequest, GatheredTurns } from './search/request.ts'
+import type { GatheredTurns, RecallRequest } from './search/request.ts'
 
 /** Returns the ranked turns, and the method of the vector search. */
 export async function recallTurns(
   deps: RecallDeps,
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
-  query: string,
-  request: SearchRequest,
+  request: RecallRequest,
 ): Promise<{ found: Ranking<TurnCandidate>; vectorSearch: GatheredTurns['vectorSearch'] }> {
   if (conversations.length === 0) return { found: toRanking([]), vectorSearch: 'NONE' }
-  const gathered = await gather(deps, viewer, conversations, request)
-  return { found: rankTurns(query, gathered, new deps.clock.Date()), vectorSearch: gathered.vectorSearch }
+  const gathered = await gather(deps, viewer, { conversations }, request)
+  return { found: rankTurns(request.query, gathered, new deps.clock.Date()), vectorSearch: gathered.vectorSearch }
 }

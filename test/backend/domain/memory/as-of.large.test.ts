@@ -21,7 +21,12 @@ const QUERIES = ['Where is the ferry to Lisbon?', 'Which ship sails across the s
 
 /** Returns the ranked turns of a search through indexes: the key and the score of each. */
 async function search(deps: Deps, viewer: domain.Viewer, query: string): Promise<unknown[]> {
-  const { conversations } = await readWideScope(deps.pool, viewer, 'TENANT', null, deps.embedding.serving().name)
+  const { conversations } = await readWideScope(
+    deps.pool,
+    viewer,
+    { scope: 'TENANT', conversationId: null },
+    deps.embedding.serving().name,
+  )
   const vector = await embedQuery(deps, query)
   const request = {
     terms: toTerms(query, new Date()),
@@ -30,7 +35,7 @@ async function search(deps: Deps, viewer: domain.Viewer, query: string): Promise
     limit: 4,
     queryTurn: null,
   }
-  const gathered = await gather(deps, viewer, conversations, request, LARGE)
+  const gathered = await gather(deps, viewer, { conversations, limits: LARGE }, request)
   return [...rankTurns(query, gathered, new deps.clock.Date()).hits].map(({ candidate, score }) => [
     candidate.turn.conversationId,
     candidate.turn.seq,

@@ -40,13 +40,16 @@ const statements: Record<string, (pool: Pool, viewer: Viewer, ids: Ids) => Promi
   'a turn by id': async (pool, viewer, { turnId }) => (await readTurns(pool, viewer, [turnId])).length,
   'its index': async (pool, viewer, { conversationId, terms }) => {
     const range = { conversationId, from: 0, to: 2 ** 31 - 1, around: 0 }
-    const [read] = await readIndex(pool, viewer, [range], {}, new Map(terms.map((term) => [term, 1])))
+    const [read] = await readIndex(pool, viewer, [range], {
+      filter: {},
+      terms: new Map(terms.map((term) => [term, 1])),
+    })
     return read!.turns.positions.length
   },
   'turns by their terms': async (pool, viewer, { conversationId, terms }) =>
-    (await findTerms(pool, viewer, [conversationId], terms, 10, {})).flat().length,
+    (await findTerms(pool, viewer, [conversationId], { terms, filter: {}, limit: 10 })).flat().length,
   'the scope of a recall': async (pool, viewer, { conversationId }) =>
-    (await readWideScope(pool, viewer, 'TENANT', null, 'static-1')).conversations.filter(
+    (await readWideScope(pool, viewer, { scope: 'TENANT', conversationId: null }, 'static-1')).conversations.filter(
       ({ id }) => id === conversationId,
     ).length,
 }

@@ -50,7 +50,15 @@ describe('the vector cache of the embedded database', () => {
     let meanwhile = async () => {}
     const { pool } = world.deps
     const vectors = createEmbeddedVectors(afterReads(() => meanwhile()))
-    const size = async () => (await vectors.nearest(EMBEDDER, as('ada'), [conversationId], EAST, 99, {})).found.length
+    const size = async () =>
+      (
+        await vectors.nearest(
+          as('ada'),
+          [conversationId],
+          { embedder: EMBEDDER, query: EAST },
+          { limit: 99, filter: {} },
+        )
+      ).found.length
     await vectors.write(EMBEDDER, vectorRows.slice(0, 1))
     meanwhile = () => vectors.write(EMBEDDER, vectorRows.slice(1))
     expect(await size()).toBe(1)
@@ -68,7 +76,12 @@ describe('the vector cache of the embedded database', () => {
     let reads = 0
     const vectors = createEmbeddedVectors(afterReads(async () => void (reads += 1)))
     const found = async () => {
-      const { found } = await vectors.nearest(EMBEDDER, as('ada'), [conversationId], EAST, 99, {})
+      const { found } = await vectors.nearest(
+        as('ada'),
+        [conversationId],
+        { embedder: EMBEDDER, query: EAST },
+        { limit: 99, filter: {} },
+      )
       return found.map(({ seq }) => seq).sort((a, b) => a - b)
     }
     const seqs = vectorRows.map(({ seq }) => seq)
@@ -86,7 +99,15 @@ describe('the vector cache of the embedded database', () => {
   it('does not change the vectors that a search reads while others are written', async () => {
     const { conversationId, vectorRows, as } = await newConversationOf(3)
     const vectors = createEmbeddedVectors(world.deps.db)
-    const found = async () => (await vectors.nearest(EMBEDDER, as('ada'), [conversationId], EAST, 99, {})).found.length
+    const found = async () =>
+      (
+        await vectors.nearest(
+          as('ada'),
+          [conversationId],
+          { embedder: EMBEDDER, query: EAST },
+          { limit: 99, filter: {} },
+        )
+      ).found.length
     await vectors.write(EMBEDDER, vectorRows.slice(0, 1))
     expect(await found()).toBe(1)
     const searches = [found(), vectors.write(EMBEDDER, vectorRows.slice(1)), found()]
@@ -106,7 +127,12 @@ describe('the vector cache of the embedded database', () => {
     const search = async (index: number) => {
       const { conversationId, as } = worlds[index]!
       const before = reads
-      const { found } = await vectors.nearest(EMBEDDER, as('ada'), [conversationId], EAST, 9, {})
+      const { found } = await vectors.nearest(
+        as('ada'),
+        [conversationId],
+        { embedder: EMBEDDER, query: EAST },
+        { limit: 9, filter: {} },
+      )
       expect(found).toHaveLength(1)
       return reads > before ? 'read' : 'cached'
     }
@@ -121,7 +147,7 @@ describe('the vector cache of the embedded database', () => {
     const vectors = createEmbeddedVectors(world.deps.db)
     for (const embedder of [EMBEDDER, 'other:2']) {
       await vectors.write(embedder, vectorRows)
-      await vectors.nearest(embedder, as('ada'), [conversationId], EAST, 9, {})
+      await vectors.nearest(as('ada'), [conversationId], { embedder, query: EAST }, { limit: 9, filter: {} })
     }
     expect(vectors.cacheBytes()).toBe(2 * 516)
     vectors.forget(conversationId)

@@ -36,7 +36,7 @@ describe.runIf(backends.at(-1)!.name === 'postgres')('the vector index (needs TE
   afterAll(() => opened?.close())
 
   const range = { from: 0, to: 501 }
-  const build = (to = 501) => buildVectorIndex(opened.url!, EMBEDDER, { from: 0, to }, 500)
+  const build = (to = 501) => buildVectorIndex(opened.url!, EMBEDDER, { from: 0, to, rows: 500 })
   const read = () => readVectorSegments(opened.db, EMBEDDER.name)
 
   it('contains the vectors of its embedder only, and is created once by concurrent calls', async () => {
@@ -76,13 +76,13 @@ describe.runIf(backends.at(-1)!.name === 'postgres')('the vector index (needs TE
 
   it('is not created if the signal is aborted', async () => {
     const aborted = AbortSignal.abort(new Error('stop'))
-    await expect(buildVectorIndex(opened.url!, EMBEDDER, range, 500, aborted)).rejects.toThrow('stop')
+    await expect(buildVectorIndex(opened.url!, EMBEDDER, { ...range, rows: 500 }, aborted)).rejects.toThrow('stop')
     expect(await read()).toEqual([])
   })
 
   it('is not created if the signal is aborted while the connection is being opened', async () => {
     const controller = new AbortController()
-    const built = buildVectorIndex(opened.url!, EMBEDDER, range, 500, controller.signal)
+    const built = buildVectorIndex(opened.url!, EMBEDDER, { ...range, rows: 500 }, controller.signal)
     controller.abort(new Error('stop'))
     await expect(built).rejects.toThrow('stop')
     expect(await read()).toEqual([])

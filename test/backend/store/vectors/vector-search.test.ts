@@ -48,7 +48,8 @@ describe.each(backends)('vector search over tenants of very different size, on $
     }
     await sql(pool).query('ANALYZE')
     if (name === 'postgres')
-      for (const range of SEGMENTS) await buildVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, range, ALL)
+      for (const range of SEGMENTS)
+        await buildVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, { ...range, rows: ALL })
     searches =
       name === 'embedded'
         ? {
@@ -63,7 +64,14 @@ describe.each(backends)('vector search over tenants of very different size, on $
   afterAll(() => opened?.close())
 
   const nearest = async (search: VectorSearch, tenant: string, vector: Float32Array, filter: SearchFilter = {}) =>
-    (await search.nearest(EMBEDDER, { tenant, actor: 'somebody' }, [conversationOf(tenant)], vector, K, filter)).found
+    (
+      await search.nearest(
+        { tenant, actor: 'somebody' },
+        [conversationOf(tenant)],
+        { embedder: EMBEDDER, query: vector },
+        { limit: K, filter },
+      )
+    ).found
 
   /** Seqs of the K nearest turns, by an exact search in a plain statement. */
   async function exactResult(tenant: string, vector: Float32Array, actor: string | null = null): Promise<number[]> {
@@ -129,12 +137,10 @@ describe.each(backends)('vector search over tenants of very different size, on $
       const methodFor = async (tenant: string) =>
         (
           await searches['with the default choice']!.nearest(
-            EMBEDDER,
             { tenant, actor: 'x' },
             [conversationOf(tenant)],
-            query(1),
-            K,
-            {},
+            { embedder: EMBEDDER, query: query(1) },
+            { limit: K, filter: {} },
           )
         ).method
       expect([await methodFor('one'), await methodFor('hundred'), await methodFor('many')]).toEqual([

@@ -28,7 +28,7 @@ describe.each(backends)('half-precision vectors, on $name', ({ open }) => {
     for (const { sent, expected, bytes } of rows) {
       expect(sent).toBe(expected)
       const read = new Float32Array(NUMBERS.length + 1)
-      readHalves(bytes, HALVES_HEADER, read, 1, NUMBERS.length)
+      readHalves({ from: bytes, to: read, dimension: NUMBERS.length }, HALVES_HEADER, 1)
       const stored = JSON.parse(expected) as number[]
       for (const [i, number] of stored.entries()) expect(read[i + 1]).toBeCloseTo(number, 7)
     }

@@ -78,7 +78,7 @@ export async function findRelevantFacts(
   query: string | null,
 ): Promise<QuotedFact[]> {
   if (query === null) return []
-  const ranked = await recallFactsOfContext(deps, readers.viewer, scope, query, MAX_RANKED)
+  const ranked = await recallFactsOfContext(deps, readers.viewer, scope, { query, limit: MAX_RANKED })
   return (await readableFacts(deps, readers, scope.conversationId, ranked)).map(toQuoted)
 }
 
@@ -107,8 +107,7 @@ export async function readProfilesAndFacts(
       ? readContextFacts(
           deps.pool,
           viewer,
-          conversation.id,
-          people.map(({ actor }) => actor),
+          { conversationId: conversation.id, userIds: people.map(({ actor }) => actor) },
           MAX_FACTS + 1,
         )
       : [],

@@ -48,8 +48,7 @@ export function statisticsOf(terms: number, scope: readonly Sequence[]): Statist
  */
 export function addOwnScores(
   { entries, turns, eligible, matches }: Sequence,
-  idf: readonly number[],
-  averageLength: number,
+  { idf, averageLength }: Pick<TurnSearch, 'idf' | 'averageLength'>,
   scores: Float64Array,
   offset: number,
 ): void {

@@ -74,7 +74,7 @@ export async function searchInDatabase(
     terms.size === 0
       ? [[], 0]
       : await Promise.all([
-          findTerms(deps.pool, viewer, ids, hashes, MAX_POSTINGS, filter),
+          findTerms(deps.pool, viewer, ids, { terms: hashes, filter, limit: MAX_POSTINGS }),
           countVisible(deps, viewer, conversations),
         ])
   const read = await byTerm(terms, found)
@@ -107,7 +107,7 @@ export async function searchInDatabase(
   return {
     statistics,
     found: best(scores, limit).map((index) => matches[index]!),
-    around: (turns) => readAround(deps, viewer, turns, { filter, queryTurn }, { numbers, count: searched.length }),
+    around: (turns) => readAround(deps, viewer, turns, { filter, queryTurn, numbers, count: searched.length }),
   }
 }
 
@@ -123,21 +123,27 @@ function toSequence({ turns: entries, counts, eligible }: IndexedRange, terms: n
   }
 }
 
+/** A search by words. */
+type WordSearch = Pick<SearchRequest, 'filter' | 'queryTurn'> & {
+  /** The number of each searched term, by its hashes. */
+  numbers: ReadonlyMap<number, number>
+  /** Number of searched terms. */
+  count: number
+}
+
 /**
  * Implements `around` of TurnSearch. Nearby turns share a sequence. A turn may be in several overlapping sequences.
- * @param searched the number of each searched term, by its hashes, and how many terms there are
  */
 async function readAround(
   { pool }: GatherDeps,
   viewer: Viewer,
   turns: readonly TurnVersionId[],
-  { filter, queryTurn }: Pick<SearchRequest, 'filter' | 'queryTurn'>,
-  { numbers, count }: { numbers: ReadonlyMap<number, number>; count: number },
+  { filter, queryTurn, numbers, count }: WordSearch,
 ): ReturnType<TurnSearch['around']> {
   const keys = new Set(turns.map(versionKey))
   const ranges = rangesOf(turns)
   const [read, participants] = await Promise.all([
-    readIndex(pool, viewer, ranges, filter, numbers),
+    readIndex(pool, viewer, ranges, { filter, terms: numbers }),
     readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
   const sequences = read.map((each) => withoutQueryTurn(queryTurn, toSequence(each, count)))

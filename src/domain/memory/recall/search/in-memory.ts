@@ -114,11 +114,11 @@ function cosines({ vectors, rows }: TurnIndex, { versions }: VisibleTurns, query
 
 /** Returns the BM25 scores of the turns of all sequences without neighbours; 0 for turns excluded by the filter. */
 function wordScores(sequences: readonly Sequence[], statistics: Statistics): Float64Array {
-  const idf = inverseDocumentFrequencies(statistics)
+  const search = { idf: inverseDocumentFrequencies(statistics), averageLength: statistics.averageLength }
   const scores = new Float64Array(statistics.texts)
   let offset = 0
   for (const sequence of sequences) {
-    addOwnScores(sequence, idf, statistics.averageLength, scores, offset)
+    addOwnScores(sequence, search, scores, offset)
     offset += sequence.turns.length
   }
   return scores

@@ -1,6 +1,7 @@
 // Defines the request and the result of a search for turns, and selects the best matches. Pure.
 
-import type { SearchFilter, TurnVersionId } from '../../../../store/vectors/vector-search.ts'
+import type { QueryVector, SearchFilter, TurnVersionId } from '../../../../store/vectors/vector-search.ts'
+import type { ScopeConversation } from '../../../../store/sql/memory/recall/read-scope.ts'
 import type { Statistics } from '../rank/bm25.ts'
 import type { RecallDeps } from '../deps.ts'
 import type { NamedActor } from '../named-actor.ts'
@@ -16,13 +17,19 @@ export type TurnPlace = { conversationId: string; position: number }
 export type SearchRequest = {
   terms: QueryTerms
   /** The query's vector and its embedder; null if the vector is all zeros or the embedder is unavailable. */
-  vector: { embedder: string; query: Float32Array } | null
+  vector: QueryVector | null
   filter: SearchFilter
   /** Number of turns (or facts) to take from each search, by words and by vectors. */
   limit: number
   /** The turn that the query was taken from, which is neither a candidate nor a neighbour; null if there is none. */
   queryTurn: TurnPlace | null
 }
+
+/** A search, and the text of its query, from which ranking reads names and times. */
+export type RecallRequest = SearchRequest & { query: string }
+
+/** The conversations that are searched. `limits` are the sizes of scopes that are searched in memory, by default LIMITS. */
+export type SearchScope = { conversations: readonly ScopeConversation[]; limits?: { small: number; memory: number } }
 
 export type GatheredTurns = {
   sequences: Sequence[]

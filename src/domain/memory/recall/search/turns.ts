@@ -5,11 +5,18 @@
 
 import { readMatching } from '../../../../store/sql/memory/recall/read-matching.ts'
 import type { ScopeConversation } from '../../../../store/sql/memory/recall/read-scope.ts'
-import { versionKey } from '../../../../store/vectors/vector-search.ts'
+import { versionKey, type QueryVector } from '../../../../store/vectors/vector-search.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import type { IndexRequest } from '../index/index-cache.ts'
 import { searchInMemory, type Match } from './in-memory.ts'
-import { isOther, type GatherDeps, type GatheredTurns, type SearchRequest, type TurnSearch } from './request.ts'
+import {
+  isOther,
+  type GatherDeps,
+  type GatheredTurns,
+  type SearchRequest,
+  type SearchScope,
+  type TurnSearch,
+} from './request.ts'
 import { turnAtPlace } from '../index/sequence.ts'
 import { isInMemory, isUnfiltered, versionFilter, type TurnIndex } from '../index/turn-index.ts'
 import { searchInDatabase } from './in-database.ts'
@@ -18,7 +25,7 @@ import { searchInDatabase } from './in-database.ts'
 const SMALL_TURNS = 5_000
 /** Maximum number of public turns in a scope whose vectors are searched in memory if its indexes are cached. */
 const MEMORY_TURNS = 15_000
-/** The default of both limits. */
+/** The default of SearchScope.limits. */
 const LIMITS = { small: SMALL_TURNS, memory: MEMORY_TURNS }
 /**
  * Maximum number of journal entries in such a scope, as a multiple of its maximum number of public turns. This bounds
@@ -43,13 +50,12 @@ export function isWithin(
 /** Whether all of the scope is searched in memory, without the database. */
 export const isSmall = (scope: readonly ScopeConversation[]): boolean => isWithin(scope, LIMITS.small)
 
-/** Gathers candidates. @param limits see LIMITS */
+/** Gathers candidates. */
 export async function gather(
   deps: GatherDeps,
   viewer: Viewer,
-  scope: readonly ScopeConversation[],
+  { conversations: scope, limits = LIMITS }: SearchScope,
   request: SearchRequest,
-  limits = LIMITS,
 ): Promise<GatheredTurns> {
   const isLarge = !isWithin(scope, limits.small)
   const { vector } = request
@@ -57,7 +63,7 @@ export async function gather(
   const indexes =
     isLarge && !isWithin(scope, limits.memory) ? null : await readIndexes(deps, viewer, scope, { embedder, isLarge })
   if (indexes === null) return deps.gates.searches.run(viewer.tenant, () => gatherLarge(deps, viewer, scope, request))
-  const search = await searchIndexes(deps, viewer, scope, request, { indexes, isLarge, vector: vector?.query ?? null })
+  const search = await searchIndexes(deps, viewer, { scope, indexes, isLarge, vector: vector?.query ?? null }, request)
   const { statistics, found } = search
   return { statistics, ...(await search.around(found)), vectorSearch: vector ? 'EXACT' : 'NONE' }
 }
@@ -70,13 +76,20 @@ const readIndexes = (
 ): Promise<TurnIndex[] | null> =>
   indexes.read(pool, { tenant, conversations: scope.map(({ id, index: { state } }) => ({ id, state })), ...need })
 
+/** The conversations of a scope, their indexes, and the vector to search them by. */
+type IndexedScope = {
+  scope: readonly ScopeConversation[]
+  indexes: readonly TurnIndex[]
+  isLarge: boolean
+  vector: Float32Array | null
+}
+
 /** Searches indexes. */
 async function searchIndexes(
   deps: GatherDeps,
   viewer: Viewer,
-  scope: readonly ScopeConversation[],
+  { scope, ...given }: IndexedScope,
   request: SearchRequest,
-  given: { indexes: readonly TurnIndex[]; isLarge: boolean; vector: Float32Array | null },
 ): Promise<TurnSearch> {
   const views = new Map(scope.map(({ id, index: { view } }) => [id, view]))
   const isMatch = await matcher(deps, viewer, scope, request)
@@ -112,7 +125,7 @@ async function gatherLarge(
   const ids = scope.map(({ id }) => id)
   const [words, nearest] = await Promise.all([
     searchWords(deps, viewer, scope, request),
-    vector && vectors.nearest(vector.embedder, viewer, ids, vector.query, queryTurn ? limit + 1 : limit, filter),
+    vector && vectors.nearest(viewer, ids, vector, { limit: queryTurn ? limit + 1 : limit, filter }),
   ])
   const others = [...words.found, ...(nearest?.found ?? [])].filter((turn) => isOther(queryTurn, turn))
   const gathered = await words.around([...new Map(others.map((turn) => [versionKey(turn), turn])).values()])
@@ -135,7 +148,7 @@ async function searchWords(
       ? await readIndexes(deps, viewer, scope, { embedder: null, isLarge: true })
       : null
   return indexes
-    ? searchIndexes(deps, viewer, scope, request, { indexes, isLarge: true, vector: null })
+    ? searchIndexes(deps, viewer, { scope, indexes, isLarge: true, vector: null }, request)
     : searchInDatabase(deps, viewer, scope, request)
 }
 
@@ -147,7 +160,7 @@ async function addSimilarities(
   { vectors }: GatherDeps,
   { tenant }: Viewer,
   { sequences, candidates }: Pick<GatheredTurns, 'sequences' | 'candidates'>,
-  { embedder, query }: NonNullable<SearchRequest['vector']>,
+  vector: QueryVector,
 ): Promise<void> {
   const compared = sequences.flatMap((sequence, i) => {
     const places = new Set([...candidates[i]!].flatMap((place) => [place - 1, place, place + 1]))
@@ -157,7 +170,7 @@ async function addSimilarities(
   })
   if (compared.length === 0) return
   const turns = compared.map(({ turn }) => turn)
-  const similarities = await vectors.compare(embedder, tenant, turns, query)
+  const similarities = await vectors.compare(tenant, vector, turns)
   for (const { sequence, place, turn } of compared) {
     sequence.similarities[place] = similarities.get(versionKey(turn)) ?? NaN
   }

@@ -56,8 +56,7 @@ const STATEMENT = sql`
 export async function readContextFacts(
   pool: Pool,
   viewer: { tenant: string; actor: string },
-  conversationId: string,
-  userIds: readonly string[],
+  { conversationId, userIds }: { conversationId: string; userIds: readonly string[] },
   limit: number,
 ): Promise<ContextFact[]> {
   const { rows } = await pool.query<ContextFact>({

@@ -4,16 +4,15 @@
 import type { Scope } from '../../../db/scope.ts'
 import type { Db } from '../../../db/db.ts'
 import { vectorValue } from '../../../vectors/vector.ts'
-import { versionKey, type TurnVersionId } from '../../../vectors/vector-search.ts'
+import { versionKey, type QueryVector, type TurnVersionId } from '../../../vectors/vector-search.ts'
 import { named } from '../../kernel/sql.ts'
 
 /** Similarities of the given turns, by `versionKey`. A turn without a vector has no key. */
 export async function compareVectors(
   db: Db,
   scope: Scope,
-  embedder: string,
+  { embedder, query }: QueryVector,
   versions: readonly TurnVersionId[],
-  query: Float32Array,
 ): Promise<Map<string, number>> {
   const conversationIds = versions.map(({ conversationId }) => conversationId)
   const positions = versions.map(({ position }) => position)

@@ -57,9 +57,7 @@ export async function findTerms(
   pool: Pool,
   viewer: { tenant: string; actor: string },
   conversationIds: readonly string[],
-  terms: readonly number[],
-  limit: number,
-  filter: SearchFilter,
+  { terms, filter, limit }: { terms: readonly number[]; filter: SearchFilter; limit: number },
 ): Promise<Posting[][]> {
   // Uses an unnamed statement, so that Postgres plans it for these values; a generic plan takes six times as long.
   const { rows } = await pool.query<{ ordinal: number; packed: Buffer | null }>({

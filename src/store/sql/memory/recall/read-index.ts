@@ -61,8 +61,7 @@ export async function readIndex(
   pool: Pool,
   viewer: { tenant: string; actor: string },
   ranges: readonly TurnRange[],
-  filter: SearchFilter,
-  terms: ReadonlyMap<number, number>,
+  { filter, terms }: { filter: SearchFilter; terms: ReadonlyMap<number, number> },
 ): Promise<IndexedRange[]> {
   const { rows } = await pool.query<Packed>({
     scope: viewer.tenant,

@@ -115,8 +115,7 @@ type PackedScope = { time: number; views: Record<string, IndexView['view']> | nu
 export async function readWideScope(
   pool: Pool,
   { tenant, actor }: { tenant: string; actor: string },
-  scope: WideScope,
-  conversationId: string | null,
+  { scope, conversationId }: { scope: WideScope; conversationId: string | null },
   embedder: string,
 ): Promise<ScopeRead> {
   const { rows } = await pool.query<PackedScope>({

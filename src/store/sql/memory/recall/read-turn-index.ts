@@ -193,7 +193,7 @@ function unpackVectors(packed: Buffer | null): Map<number, Float32Array> {
     const seq = packed.readInt32BE(at)
     const vector = new Float32Array(packed.readInt16BE(at + 4))
     at += 4 + HALVES_HEADER
-    readHalves(packed, at, vector, 0, vector.length)
+    readHalves({ from: packed, to: vector, dimension: vector.length }, at, 0)
     at += 2 * vector.length
     vectors.set(seq, vector)
   }

@@ -25,9 +25,7 @@ export async function readVectors(
   db: Db,
   scope: Scope,
   embedder: string,
-  conversationIds: readonly string[],
-  after: number,
-  through: number,
+  { conversationIds, after, through }: { conversationIds: readonly string[]; after: number; through: number },
 ): Promise<ConversationVectors[]> {
   const rows = await db.of(scope).$queryRaw<{ conversationId: string; packed: Uint8Array; dimension: number }[]>`
     SELECT v.conversation_id AS "conversationId", min(vector_dims(v.embedding)) AS dimension,
@@ -43,11 +41,12 @@ export async function readVectors(
     const positions = new Int32Array(count)
     const seqs = new Int32Array(count)
     const vectors = new Float32Array(count * dimension)
+    const halves = { from: packed, to: vectors, dimension }
     const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
     for (let i = 0, at = 0; i < count; i++) {
       positions[i] = view.getInt32(at)
       seqs[i] = view.getInt32(at + 4)
-      readHalves(packed, at + 8 + HALVES_HEADER, vectors, i * dimension, dimension)
+      readHalves(halves, at + 8 + HALVES_HEADER, i * dimension)
       at += bytes
     }
     return { conversationId, count, positions, seqs, vectors }

@@ -113,7 +113,7 @@ describe.each(backends)('reads of facts in order, on $name', (backend) => {
             .sort((a, b) => b.observedAt.getTime() - a.observedAt.getTime() || (a.id < b.id ? 1 : -1))
             .map(({ id }) => id)
           for (const limit of [3, 100]) {
-            const read = await readContextFacts(deps.pool, viewer, conversationId, users, limit)
+            const read = await readContextFacts(deps.pool, viewer, { conversationId, userIds: users }, limit)
             expect(read.map(({ id }) => id)).toEqual(expected.slice(0, limit))
           }
         }

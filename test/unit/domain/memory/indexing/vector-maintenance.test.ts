@@ -13,7 +13,7 @@ const segment = (from: number, to: number, valid = true): VectorSegment => ({ fr
 
 /**
  * Runs the maintenance with these segments and the number of vectors that are newer. Returns 'drops', 'nothing', or the
- * range and the number of vectors of the index that is built.
+ * segment that is built.
  */
 async function maintain(newer: number, progress = ALL_EMBEDDED, segments: VectorSegment[] = []): Promise<unknown> {
   const end = Math.max(0, ...segments.map(({ to }) => to)) + newer
@@ -23,14 +23,19 @@ async function maintain(newer: number, progress = ALL_EMBEDDED, segments: Vector
   const indexes = { read: async () => segments, countNewer, build, dropUnused, drop: async () => {} }
   const db = { of: () => ({ $queryRaw: async () => [progress] }) } as unknown as Db
   const log = { info: () => {} } as never
-  await maintainVectors({ db, log, indexes }, [SERVING], 'static', async () => {}, new AbortController().signal)
-  const [built] = build.mock.calls as unknown as [unknown, unknown, number][]
-  return dropUnused.mock.calls.length > 0 ? 'drops' : built ? built.slice(1, 3) : 'nothing'
+  await maintainVectors(
+    { db, log, indexes },
+    { rows: [SERVING], serving: 'static' },
+    async () => {},
+    new AbortController().signal,
+  )
+  const [built] = build.mock.calls as unknown as [unknown, unknown][]
+  return dropUnused.mock.calls.length > 0 ? 'drops' : built ? built[1] : 'nothing'
 }
 
 it.each([
   ['builds no index for fewer than 10,000 vectors', 9_999, ALL_EMBEDDED, 'nothing'],
-  ['builds the first index for 10,000 vectors', 10_000, ALL_EMBEDDED, [{ from: 0, to: 10_000 }, 10_000]],
+  ['builds the first index for 10,000 vectors', 10_000, ALL_EMBEDDED, { from: 0, to: 10_000, rows: 10_000 }],
   [
     'builds no index while only a tenth of an import is embedded',
     10_000,
@@ -41,7 +46,7 @@ it.each([
     'builds the first index once nine tenths of an import are embedded',
     90_000,
     { ...ALL_EMBEDDED, done: 90_000, remaining: 10_000 },
-    [{ from: 0, to: 90_000 }, 90_000],
+    { from: 0, to: 90_000, rows: 90_000 },
   ],
 ])('the maintenance %s', async (_, newer, progress, expected) => {
   expect(await maintain(newer, progress)).toEqual(expected)
@@ -50,8 +55,12 @@ it.each([
 it('the maintenance indexes newer vectors together with segments that are not much larger', async () => {
   const segments = [segment(0, 100_000), segment(100_000, 130_000)]
   expect(await maintain(9_999, ALL_EMBEDDED, segments)).toBe('nothing')
-  expect(await maintain(10_000, ALL_EMBEDDED, segments)).toEqual([{ from: 0, to: 140_000 }, 140_000])
-  expect(await maintain(10_000, ALL_EMBEDDED, [segment(0, 200_000)])).toEqual([{ from: 200_000, to: 210_000 }, 10_000])
+  expect(await maintain(10_000, ALL_EMBEDDED, segments)).toEqual({ from: 0, to: 140_000, rows: 140_000 })
+  expect(await maintain(10_000, ALL_EMBEDDED, [segment(0, 200_000)])).toEqual({
+    from: 200_000,
+    to: 210_000,
+    rows: 10_000,
+  })
 })
 
 it('the maintenance drops replaced and unfinished indexes before it builds another one', async () => {

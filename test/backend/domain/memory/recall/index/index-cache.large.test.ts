@@ -32,12 +32,19 @@ describe.each(backends)('the index cache of a large scope, on $name', (backend) 
   /** Returns the input of ranking for a search by words over all conversations, sorted by turn. */
   async function found(deps: Deps, tenant: Tenant, actor: string, query: string, filter: SearchRequest['filter']) {
     const viewer = tenant.as(actor)
-    const { conversations } = await readWideScope(deps.pool, viewer, 'TENANT', null, deps.embedding.serving().name)
+    const { conversations } = await readWideScope(
+      deps.pool,
+      viewer,
+      { scope: 'TENANT', conversationId: null },
+      deps.embedding.serving().name,
+    )
     const request = { terms: toTerms(query, new Date()), vector: null, filter, limit: 64, queryTurn: null }
-    const { sequences, candidates, statistics, participants } = await gather(deps, viewer, conversations, request, {
-      small: 0,
-      memory: 0,
-    })
+    const { sequences, candidates, statistics, participants } = await gather(
+      deps,
+      viewer,
+      { conversations, limits: { small: 0, memory: 0 } },
+      request,
+    )
     const turns = sequences.flatMap((sequence, i) =>
       [...candidates[i]!].map((place) => {
         const { starts, places, counts } = sequence.matches

@@ -107,13 +107,12 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     const { conversations } = await readWideScope(
       world.deps.pool,
       viewer,
-      'TENANT',
-      null,
+      { scope: 'TENANT', conversationId: null },
       world.deps.embedding.serving().name,
     )
     const deps = { ...world.deps, indexes: createIndexCache(way === 'in the database' ? 0 : undefined) }
     const nearest = vi.spyOn(deps.vectors, 'nearest')
-    const found = await gather(deps, viewer, conversations, request, LIMITS[way])
+    const found = await gather(deps, viewer, { conversations, limits: LIMITS[way] }, request)
     expect(nearest).toHaveBeenCalledTimes(way.endsWith(', in memory') ? 0 : 1)
     nearest.mockRestore()
     return rankingInput(found)
