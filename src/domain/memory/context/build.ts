@@ -125,7 +125,7 @@ export async function buildContext(
   firstHits?.catch(() => {})
   const read = await reading
   const answered = given.answering == null ? null : await findAnswered(deps, viewer, conversationId, given.answering)
-  const names = await namesOf(deps, viewer, read.names, conversationId, answered ? [answered] : [])
+  const names = await namesOf(deps, viewer, { ...read, conversationId }, answered ? [answered] : [])
   const material = { ...read, answered, names, perspective: { ...read.perspective, names } }
 
   const queryOf = (addressed: AddressedTurn | null) =>
@@ -141,7 +141,8 @@ export async function buildContext(
     const isShort = found.hits.filter(({ turn }) => !included.has(turn.id)).length < wanted
     if (isShort && found.found === wanted + SPARE_HITS) found = await search(query, wanted + included.size, options)
     const turns = found.hits.flatMap(({ turn, neighbours }) => [turn, ...neighbours])
-    return toRecalled(found.hits, conversationId, await namesOf(deps, viewer, material.names, conversationId, turns))
+    const allNames = await namesOf(deps, viewer, { ...material, conversationId }, turns)
+    return toRecalled(found.hits, conversationId, allNames)
   }
 
   const readers = { viewer, reader }
@@ -189,8 +190,7 @@ async function withDefaults(deps: ContextDeps, { tenant }: Viewer, given: z.outp
 async function namesOf(
   { pool }: RecallDeps,
   viewer: Viewer,
-  names: ReadonlyMap<string, string>,
-  conversationId: string,
+  { conversationId, names }: { conversationId: string; names: ReadonlyMap<string, string> },
   turns: readonly { actor: string; conversationId: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   const actors = turns.filter((turn) => turn.conversationId === conversationId).map(({ actor }) => actor)

@@ -57,7 +57,7 @@ export async function assemble(
   }
   const { fixed, sections } = filled
   const { prefix, newest } = sections
-  const rest = await fillRest(tokens, material, request, fixed, sections)
+  const rest = await fillRest(tokens, material, request, filled)
   const ending = fixed.answered ? endingWith(fixed.answered, [...prefix, ...newest]) : []
   return toContext(
     request.tokenBudget,

@@ -32,8 +32,7 @@ export async function fillRest(
   tokens: Tokens,
   material: ContextMaterial,
   { recall, findFacts }: AssemblyRequest,
-  { answered, measured }: Fixed,
-  sections: Sections,
+  { fixed: { answered, measured }, sections }: { fixed: Fixed; sections: Sections },
 ): Promise<{ messages: MeasuredMessage[]; omitted: ContextItem[] }> {
   const included = new Set([...idsOf([...sections.prefix, ...sections.newest]), ...(answered ? [answered.id] : [])])
   const addressed = material.answered ? addressedBy(material.answered) : newestAddressed(measured.turns)
@@ -58,16 +57,22 @@ export async function fillRest(
   return {
     messages: [profiles, fitted.facts, fitted.turns].flatMap(({ message }) => message ?? []),
     omitted: [
-      ...(await itemsOf(tokens, 'PROFILE', profiles.omitted, profileQuoting([]), 'no space for more profiles')),
+      ...(await itemsOf(tokens, profiles.omitted, profileQuoting([]), {
+        kind: 'PROFILE',
+        reason: 'no space for more profiles',
+      })),
       ...(await repeatedItems(tokens, repeated)),
-      ...(await itemsOf(tokens, 'FACT', fitted.facts.omitted, factQuoting([], 'relevant'), 'no space for more facts')),
+      ...(await itemsOf(tokens, fitted.facts.omitted, factQuoting([], 'relevant'), {
+        kind: 'FACT',
+        reason: 'no space for more facts',
+      })),
       ...unreadFacts(material),
       ...sections.turns.omittedExcept(new Set(fitted.turns.chosen.map(({ id }) => id))),
-      ...(await itemsOf(tokens, 'RECALLED', already, quoting, ALREADY_INCLUDED)).map((item) => ({
+      ...(await itemsOf(tokens, already, quoting, { kind: 'RECALLED', reason: ALREADY_INCLUDED })).map((item) => ({
         ...item,
         tokenCount: 0,
       })),
-      ...(await itemsOf(tokens, 'RECALLED', unfitting, quoting, 'no space for more recalled turns')),
+      ...(await itemsOf(tokens, unfitting, quoting, { kind: 'RECALLED', reason: 'no space for more recalled turns' })),
     ],
   }
 }

@@ -84,8 +84,7 @@ async function allotted(
   tokens: Tokens,
   material: ContextMaterial,
   { shares, recall, findFacts }: AssemblyRequest,
-  { measured, newest, space }: Fixed,
-  window: ReturnType<typeof needOfWindow>,
+  { measured, newest, space, window }: Fixed & { window: ReturnType<typeof needOfWindow> },
 ): Promise<Record<Section, Size>> {
   const { facts, profiles } = material
   const summary = await needsOfSummaries(tokens, material.summaries)
@@ -125,7 +124,9 @@ export async function repeatedItems(
 ): Promise<ContextItem[]> {
   const items: ContextItem[] = []
   for (const [where, facts] of repeated) {
-    items.push(...(await itemsOf(tokens, 'FACT', facts, factQuoting(facts, 'known'), REPEATED[where])))
+    items.push(
+      ...(await itemsOf(tokens, facts, factQuoting(facts, 'known'), { kind: 'FACT', reason: REPEATED[where] })),
+    )
   }
   return items
 }
@@ -147,7 +148,7 @@ export async function fillSections(
   const positions = material.recent.map(({ position }) => position)
   const recentTurns = { ...request, positions, complete: material.complete }
   const window = needOfWindow(measured, recentTurns, fixed.space)
-  const limits = await allotted(tokens, material, request, fixed, window)
+  const limits = await allotted(tokens, material, request, { ...fixed, window })
   const kept = { instructions, ...chooseKept(measured.kept, limits.pinned) }
   const chosen = chooseTurns(measured, kept, recentTurns, limits.recent)
   const profiles = await quoteThatFit(tokens, material.profiles, profileQuoting(material.profiles), limits.profile)

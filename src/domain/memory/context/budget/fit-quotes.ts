@@ -3,7 +3,7 @@
 
 import { fits, minus, plus, sizeOf, sizeOfVariant, spaceOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { Tokens, MeasuredMessage } from './measure.ts'
-import type { ContextItem, ItemKind, Message } from '../message.ts'
+import type { ContextItem, Message } from '../message.ts'
 import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from '../quote.ts'
 
 type Quoting<T> = {
@@ -132,13 +132,12 @@ export function factQuoting(facts: readonly QuotedFact[], about: 'known' | 'rele
 /** Returns one manifest item for all sources that are left out for the same reason; none without sources. */
 export async function itemsOf<T extends { id: string }>(
   tokens: Tokens,
-  kind: ItemKind,
   sources: readonly T[],
   { textOf }: Pick<Quoting<T>, 'textOf'>,
-  reason: string,
+  about: Pick<ContextItem, 'kind' | 'reason'>,
 ): Promise<ContextItem[]> {
   if (sources.length === 0) return []
   const sizes: Size[] = []
   for (const each of sources) sizes.push(await sizeOfText(tokens, textOf(each)))
-  return [{ kind, sourceIds: sources.map(({ id }) => id), tokenCount: tokensOf(sum(sizes)), included: false, reason }]
+  return [{ ...about, sourceIds: sources.map(({ id }) => id), tokenCount: tokensOf(sum(sizes)), included: false }]
 }

@@ -6,7 +6,6 @@ import { readAll, readOne } from '../../../../store/db/read.ts'
 import { speakersRead, type Speakers } from '../../../../store/sql/memory/context/speakers.ts'
 import { conversationsRead, type ConversationRow } from '../../../../store/sql/conversation/read-conversations.ts'
 import { conversationScopeRead, type ScopeRead } from '../../../../store/sql/memory/recall/read-scope.ts'
-import type { RecallDeps } from '../../recall/deps.ts'
 import { coveringSummariesRead } from '../../summary/summary.ts'
 import { isDamaged } from '../../../turn/content.ts'
 import type { Turn } from '../../../turn/turn.ts'
@@ -89,7 +88,7 @@ export async function readMaterial(
     guess && areSameTurns(guess, toRead)
       ? guessed
       : await readAll(deps.pool, viewer.tenant, turnsRead(viewer, request, toRead))
-  const read = await readRecent(deps, viewer, request, toRead, first)
+  const read = await readRecent(deps, viewer, request, { ...toRead, first })
   const { recent, complete } = read
   const damaged = [...new Set([...read.damaged, ...candidates.filter(isDamaged)].map(({ id }) => id))]
   if (damaged.length > 0) deps.log.warn({ conversationId, turnIds: damaged }, 'left out turns with damaged content')
@@ -100,7 +99,8 @@ export async function readMaterial(
       && (request.withPinned || !isKeptAsPinned(turn)),
   )
   const actorIds = new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))
-  const { participants, otherCount } = await speakersAmong(deps, viewer, conversation.id, actorIds, as, firstSpeakers)
+  const known = { conversationId, as, read: firstSpeakers }
+  const { participants, otherCount } = await speakersAmong(deps, viewer, known, actorIds)
   const missing = (actors ?? []).findIndex((actor) => !participants.some((each) => each.actor === actor))
   if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 
@@ -130,18 +130,16 @@ export async function readMaterial(
 
 /**
  * Returns the given actors as speakers of the conversation.
- * @param alreadyRead speakers from an earlier read, which returned all speakers if they are few
+ * @param read speakers from an earlier read, which returned all speakers if they are few
  */
 async function speakersAmong(
-  { pool }: RecallDeps,
+  { pool }: ContextDeps,
   { tenant }: Viewer,
-  conversationId: string,
+  { conversationId, as, read }: { conversationId: string; as: string | null; read: Speakers },
   actors: ReadonlySet<string>,
-  as: string | null,
-  alreadyRead: Speakers,
 ): Promise<Speakers> {
-  const participants = alreadyRead.participants.filter(({ actor }) => actors.has(actor))
-  if (participants.length === actors.size) return { ...alreadyRead, participants }
+  const participants = read.participants.filter(({ actor }) => actors.has(actor))
+  if (participants.length === actors.size) return { ...read, participants }
   return readOne(pool, tenant, speakersRead(tenant, conversationId, [...actors], as))
 }
 

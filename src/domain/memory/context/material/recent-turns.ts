@@ -43,6 +43,9 @@ const CALL_REACH = 256
 /** Greater than every position. */
 const MAX_POSITION = 2 ** 31 - 1
 
+/** The turns to read, and the first page of them, which has been read: at most `limit` turns. */
+type BegunRead = TurnsToRead & { first: readonly Turn[] }
+
 /** Turns, newest first. `complete` is false if older turns were not read. */
 type TurnPages = { turns: Turn[]; complete: boolean }
 
@@ -73,21 +76,19 @@ export const turnsRead = (viewer: Viewer, request: TurnRequest, { after, limit, 
 /**
  * Reads the conversation's newest turns after a position, as many as may fit. Also reads the tool call that the newest
  * turn answers.
- * @param first the first page of these turns, at most `toRead.limit`
  */
 async function readAfter(
   deps: RecallDeps,
   viewer: Viewer,
   request: TurnRequest,
-  toRead: TurnsToRead,
-  first: readonly Turn[],
+  toRead: BegunRead,
 ): Promise<TurnPages> {
   const { conversationId, tokenBudget, windowTurns, actors } = request
   const maxTokens = tokensPerRead(request)
   let { limit } = toRead
   const read: Turn[] = []
   let tokens = 0
-  let page = first
+  let page = toRead.first
   for (;;) {
     read.push(...page)
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + MESSAGE_OVERHEAD, 0)
@@ -116,17 +117,15 @@ async function readChanged(deps: RecallDeps, viewer: Viewer, request: TurnReques
  * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is false if older turns were
  * not read. Reads the newest turn even if a summary covers it. `isShortened`: retention removed the content of a turn, so
  * that only its summary is left.
- * @param first the first page of these turns, at most `toRead.limit`
  */
 export async function readRecent(
   deps: RecallDeps,
   viewer: Viewer,
   request: TurnRequest,
-  toRead: TurnsToRead,
-  first: readonly Turn[],
+  toRead: BegunRead,
 ): Promise<{ recent: Turn[]; complete: boolean; isShortened: boolean; damaged: Turn[] }> {
   const { sinceSeq, actors } = request
-  const later = await readAfter(deps, viewer, request, toRead, first)
+  const later = await readAfter(deps, viewer, request, toRead)
   const earlier =
     sinceSeq && later.complete ? await readChanged(deps, viewer, request, sinceSeq) : { turns: [], complete: true }
   const read = [...later.turns, ...earlier.turns]
