@@ -108,7 +108,11 @@ const LEAP_GAP = 8
  * Returns a day of a month. Without a year, returns the latest such day up to today (`isPast`), or the earliest from
  * today on. Null for an invalid day.
  */
-function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
+function dated(
+  { day, name, year }: { day: string; name: string; year: string | undefined },
+  isPast: boolean,
+  today: Date,
+): Found | null {
   const thisYear = today.getUTCFullYear()
   const years = year ? [Number(year)] : Array.from({ length: LEAP_GAP + 1 }, (_, n) => thisYear + (isPast ? -n : n))
   for (const each of years) {
@@ -177,11 +181,11 @@ const READERS: Reader[] = [
   ],
   [
     `(?:on )?(?:the )?(\\d{1,2})(?:st|nd|rd|th)?(?: of)? (${MONTH})(?:,? ${YEAR})?`,
-    ([, day, name, year], today, isPast) => dated(day!, name!, year, isPast, today),
+    ([, day, name, year], today, isPast) => dated({ day: day!, name: name!, year }, isPast, today),
   ],
   [
     `(?:on )?(${MONTH}) (\\d{1,2})(?:st|nd|rd|th)?(?:,? ${YEAR})?(?!\\d)`,
-    ([, name, day, year], today, isPast) => dated(day!, name!, year, isPast, today),
+    ([, name, day, year], today, isPast) => dated({ day: day!, name: name!, year }, isPast, today),
   ],
   [
     'on the (\\d{1,2})(?:st|nd|rd|th)(?! of)(?! birthday)',
@@ -190,7 +194,7 @@ const READERS: Reader[] = [
   [
     `(?:on )?${YEAR}-(\\d\\d)-(\\d\\d)`,
     ([, year, number, day], today) =>
-      MONTHS[Number(number) - 1] ? dated(day!, MONTHS[Number(number) - 1]!, year, true, today) : null,
+      MONTHS[Number(number) - 1] ? dated({ day: day!, name: MONTHS[Number(number) - 1]!, year }, true, today) : null,
   ],
   [
     `(?:back )?in (${MONTH}),? (?:of )?${YEAR}`,

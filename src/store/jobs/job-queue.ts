@@ -85,12 +85,13 @@ function withoutStack(reason: string): Error {
 /** The ids of pg-boss's workers for a queue, and their running jobs. */
 type QueueWorker = { ids: readonly string[]; running: ReadonlySet<Promise<void>> }
 
+/** The queue, and how its jobs are handled. */
+type QueueWork = { name: string; concurrency: number; handle: (subject: Subject, signal: AbortSignal) => Promise<void> }
+
 /** Starts `concurrency` workers of pg-boss. They start no job after `signal` is aborted. */
 async function startWorker(
   boss: PgBoss,
-  name: string,
-  concurrency: number,
-  handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
+  { name, concurrency, handle }: QueueWork,
   signal: AbortSignal,
 ): Promise<QueueWorker> {
   const ids: string[] = []
@@ -140,7 +141,7 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       })
       const halt = new AbortController()
       const signal = AbortSignal.any([stop.signal, halt.signal])
-      const { ids, running } = await startWorker(boss, name, concurrency, handle, signal)
+      const { ids, running } = await startWorker(boss, { name, concurrency, handle }, signal)
       workers.set(name, [...(workers.get(name) ?? []), ...ids])
       return async () => {
         halt.abort()

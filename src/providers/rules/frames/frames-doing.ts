@@ -28,7 +28,11 @@ const action = (text: string, name: string): string | null => {
 }
 
 /** Reads an activity, with its verb in the predicate: "is building | a shed"; null without an object of its own. */
-function doing(auxiliary: string, form: string, what: string, name: string, confidence: number): Statement | null {
+function doing(
+  { auxiliary, form, what }: { auxiliary: string; form: string; what: string },
+  name: string,
+  confidence: number,
+): Statement | null {
   const whole = action(`${form} ${what}`.trim(), name)
   if (whole === null) return null
   const object = whole.slice(form.length).trim()
@@ -53,7 +57,9 @@ function project({ name, predication }: Scene, what: string): Statement | null {
   if (verb === 'help' && !/^out (?:at|with) /i.test(rest)) return null
   const [particle = ''] = /^(?:together|up|on|about) /i.exec(what) ?? []
   const object = what.slice(particle.length)
-  return OWN.test(object) || PLACED.test(what) ? doing('is', `${form} ${particle}`.trim(), object, name, 0.75) : null
+  return OWN.test(object) || PLACED.test(what)
+    ? doing({ auxiliary: 'is', form: `${form} ${particle}`.trim(), what: object }, name, 0.75)
+    : null
 }
 
 /** Pastimes that are worth remembering with their length: "I've played chess for many years". */
@@ -110,7 +116,9 @@ export const DOING_FRAMES: Frame[] = [
     ONGOING,
     '(?!an? (?:break|nap|shower|bath|walk|trip|picture|photo|ride|day|look|while))',
     ({ name, predication }, what) =>
-      COURSE.test(what) && !/^(?:the|this|that) /i.test(what) ? doing('is', predication.form, what, name, 0.8) : null,
+      COURSE.test(what) && !/^(?:the|this|that) /i.test(what)
+        ? doing({ auxiliary: 'is', form: predication.form, what }, name, 0.8)
+        : null,
   ),
   frame('take', PROGRESSIVE, '(?=\\p{Lu}\\p{L}+ \\p{Lu}|\\p{Lu}\\p{L}{3,}, )', ({ name, predication }) => {
     // Courses: "Data Analytics, Statistics and Art History".
@@ -118,7 +126,9 @@ export const DOING_FRAMES: Frame[] = [
     return statement('is taking', list?.includes(', ') ? list.trim() : list && thing(list, name), 0.75)
   }),
   frame('do|practice|practise|try', ONGOING, '', ({ name, predication }, what) =>
-    SPORT.test(what) || CHALLENGE.test(what) ? doing('is', predication.form, what, name, 0.8) : null,
+    SPORT.test(what) || CHALLENGE.test(what)
+      ? doing({ auxiliary: 'is', form: predication.form, what }, name, 0.8)
+      : null,
   ),
   frame('be', PRESENT | PERFECT, '(?:really |also |just )?(?=busy (?:with (?:my )?)?\\p{L}+ing\\b)', ({ name }, what) =>
     statement(
@@ -144,7 +154,7 @@ export const DOING_FRAMES: Frame[] = [
     )
       return null
     if (predication.verb === 'work' && !/^out\b/.test(what)) return null
-    return doing('has been', predication.form, what, name, 0.75)
+    return doing({ auxiliary: 'has been', form: predication.form, what }, name, 0.75)
   }),
   frame(
     'stretch|walk|run|go|eat|drink|make|cook|wake|read|do|take|write|practice|meditate|work|swim|carve|use|carry',
