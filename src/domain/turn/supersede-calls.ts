@@ -34,7 +34,7 @@ export async function findAnsweredCalls(
   const results = content.results.map((result) =>
     result.place === undefined ? { ...result, turnId: result.turnId ?? keptTurnOf(result) } : result,
   )
-  const found = await findCalls(tx, superseded.conversationId, actor, windows, results)
+  const found = await findCalls(tx, superseded.conversationId, { actor, windows }, results)
   return found.map((call) => {
     if (call.outcome === 'waiting') throw callWaits(call.detail)
     if (call.outcome !== 'found') throw InvalidInput.at('turn.parts', resultProblem(call.outcome, call.detail))

@@ -150,7 +150,8 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
     })
     return true
   }
-  const positions = await readPositionsOfUser(deps.db, tenant, conversationId, user, throughPosition, BATCH_TURNS)
+  const span = { conversationId, user, after: throughPosition }
+  const positions = await readPositionsOfUser(deps.db, tenant, span, BATCH_TURNS)
   const last = positions.at(-1)
   if (last === undefined) {
     await eraseMembership(deps, erasure)

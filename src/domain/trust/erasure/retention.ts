@@ -130,7 +130,7 @@ async function removeFrom(
       const through = heads.size > 0 ? await readRemovableThrough(tx, id, extracts) : null
       if (through === null) return null
       const { removedThrough } = await tx.conversation.findUniqueOrThrow({ where: { id } })
-      const turns = await readRemovable(tx, id, removedThrough, through, BATCH_TURNS)
+      const turns = await readRemovable(tx, id, { after: removedThrough, through, limit: BATCH_TURNS })
       const last = turns.at(-1)?.position ?? through
       const removable = turns.filter(({ pinned }) => !pinned)
       const hashed = removable.map((turn) => ({
@@ -172,7 +172,7 @@ export async function pruneConversations(
   const before = new Date(deps.clock.Date.now() - olderThanDays * DAY_MS)
   let count = 0
   for (let after = ''; ;) {
-    const ids = await expireInactive(deps.db, viewer.tenant, before, after, BATCH_EXPIRING)
+    const ids = await expireInactive(deps.db, viewer.tenant, before, { after, limit: BATCH_EXPIRING })
     count += ids.length
     if (ids.length < BATCH_EXPIRING) break
     after = ids.at(-1)!

@@ -96,7 +96,7 @@ export async function readEvents(
   after: number,
   limit: number,
 ): Promise<JournalPage> {
-  const rows = await readJournal(pool, tenant, conversationId, after, limit)
+  const rows = await readJournal(pool, tenant, conversationId, { after, limit })
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]
   const participants = actors.length
     ? await readParticipants(pool, { tenant, actor: null }, [conversationId], actors)

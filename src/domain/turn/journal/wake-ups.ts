@@ -90,7 +90,8 @@ export function repeatWakeUps(
     try {
       const now = await readTime(deps.pool, tenant)
       const spans = spansOf(previous ?? new Date(now.getTime() - REPEAT_MS), now)
-      for (const each of await readOfferedWakeUps(deps.pool, tenant, actors(), spans, MAX_REPEATED)) deliver(each)
+      const offered = await readOfferedWakeUps(deps.pool, tenant, { actors: actors(), spans }, MAX_REPEATED)
+      for (const each of offered) deliver(each)
       previous = now
     } catch (error) {
       deps.log.warn({ err: error, tenant }, 'could not read the unclaimed wake-ups')

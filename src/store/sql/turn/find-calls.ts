@@ -21,8 +21,7 @@ export type FoundCall = { part: number; callId: string } & (
 export const findCalls = (
   tx: Tx,
   conversationId: string,
-  actor: string,
-  windows: readonly number[],
+  { actor, windows }: { actor: string; windows: readonly number[] },
   results: readonly ToolResultRef[],
 ): Promise<FoundCall[]> => tx.$queryRaw<FoundCall[]>`
   SELECT part, call_id AS "callId", outcome, detail, turn_id AS "turnId", call_position AS "callPosition",

@@ -21,7 +21,10 @@ describe.each(backends)('a conversation on $name', (backend) => {
   const create = (tenant: Tenant, input: CreateConversationInput = {}, actor = 'ann') =>
     createConversation(world.deps, tenant.as(actor), input).then(({ conversation }) => conversation)
   const kindsOf = async (tenant: Tenant, conversation: string) =>
-    (await readJournal(world.deps.pool, tenant.name, conversation, 0, 100)).map(({ kind, actor }) => [kind, actor])
+    (await readJournal(world.deps.pool, tenant.name, conversation, { after: 0, limit: 100 })).map(({ kind, actor }) => [
+      kind,
+      actor,
+    ])
 
   describe('is created', () => {
     it('empty, by an owner who need not participate', async () => {

@@ -113,7 +113,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     const conversationId = await tenant.newConversation('ann')
     const first = await tenant.append(conversationId, 'ann', 'one two three')
     const second = await edit(tenant, 'ann', first.id, 'four five six seven eight')
-    const entries = await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10)
+    const entries = await readJournal(world.deps.pool, tenant.name, conversationId, { after: 0, limit: 10 })
     expect(entries.map(({ kind }) => kind)).toEqual(['JOINED', 'APPENDED', 'SUPERSEDED'])
     expect([entries[2]!.turn!.id, entries[2]!.replaced!.id]).toEqual([second.id, first.id])
     const counted = { turnCount: 1, tokenCount: second.tokenCount }

@@ -129,12 +129,12 @@ async function handleRefusal(
   }
   // The agent is already running, or another claim excludes its claim. The end of either makes the wake-up due again.
   if (error instanceof Conflict) {
-    await postponeAttempt(deps.db, tenant, attempt, 0, false)
+    await postponeAttempt(deps.db, tenant, attempt, { delayMs: 0, isCounted: false })
     return null
   }
   const isBusy = error instanceof LimitReached
   const ms = isBusy ? BUSY_MS : backoffMs({ firstMs: delayMs }, attempt.attempts + 1)
-  await postponeAttempt(deps.db, tenant, attempt, ms, !isBusy)
+  await postponeAttempt(deps.db, tenant, attempt, { delayMs: ms, isCounted: !isBusy })
   if (error instanceof QuotaExceeded || isBusy) throw new JobFailed(error.message)
   throw error
 }

@@ -32,8 +32,7 @@ export async function postponeAttempt(
   db: Db,
   tenant: string,
   { turnId, actor, attempts }: Attempt,
-  delayMs: number,
-  isCounted: boolean,
+  { delayMs, isCounted }: { delayMs: number; isCounted: boolean },
 ): Promise<void> {
   await db.of(tenant).$executeRaw`
     UPDATE wake_up SET retry_at = now() + make_interval(secs => ${delayMs / 1000}::double precision),

@@ -135,8 +135,7 @@ export type Span = { since: Date; until: Date }
 export async function readOfferedWakeUps(
   pool: Pool,
   tenant: string,
-  actors: readonly string[],
-  spans: readonly Span[],
+  { actors, spans }: { actors: readonly string[]; spans: readonly Span[] },
   limit: number,
 ): Promise<WakeUpRow[]> {
   const { rows } = await pool.query<WakeUpRow>({

@@ -85,9 +85,7 @@ export async function findConversationOfUser(
 export async function readPositionsOfUser(
   db: Db,
   tenant: string,
-  conversationId: string,
-  user: string,
-  after: number,
+  { conversationId, user, after }: { conversationId: string; user: string; after: number },
   limit: number,
 ): Promise<number[]> {
   const rows = await db.of(tenant).$queryRaw<{ position: number }[]>`

@@ -57,8 +57,7 @@ export const expireInactive = async (
   db: Db,
   tenant: string,
   before: Date,
-  after: string,
-  limit: number,
+  { after, limit }: { after: string; limit: number },
 ): Promise<string[]> => {
   const rows = await db.of(tenant).$queryRaw<{ id: string }[]>`WITH due AS (
        SELECT c.id FROM conversation c JOIN journal j ON j.conversation_id = c.id
@@ -114,9 +113,7 @@ export async function readRemovableThrough(tx: Tx, conversationId: string, extra
 export const readRemovable = (
   tx: Tx,
   conversationId: string,
-  after: number,
-  through: number,
-  limit: number,
+  { after, through, limit }: { after: number; through: number; limit: number },
 ): Promise<RemovableTurn[]> =>
   tx.$queryRaw<RemovableTurn[]>`
     SELECT t.id, t.root_seq AS "position", t.text, t.parts, t.pinned FROM turn t

@@ -90,8 +90,7 @@ export async function readJournal(
   pool: Pool,
   tenant: string,
   conversationId: string,
-  after: number,
-  limit: number,
+  { after, limit }: { after: number; limit: number },
 ): Promise<JournalRow[]> {
   type Flat = TurnRow & {
     entrySeq: number

@@ -66,7 +66,9 @@ describe.each(backends)('participants on $name', (backend) => {
       .items.map(({ text }) => text)
       .join('')
   const kindsOf = async (tenant: Tenant, conversationId: string) =>
-    (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 100)).map(({ kind }) => kind).join(' ')
+    (await readJournal(world.deps.pool, tenant.name, conversationId, { after: 0, limit: 100 }))
+      .map(({ kind }) => kind)
+      .join(' ')
 
   describe('joining', () => {
     it('writes an entry, and shows the whole history by default', async () => {

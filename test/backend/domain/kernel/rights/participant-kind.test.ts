@@ -55,7 +55,7 @@ describe.each(backends)('the kind of an author on $name', (backend) => {
     return Object.fromEntries(participants.map(({ actor, kind }) => [actor, kind]))
   }
   const entriesIn = async (tenant: Tenant, conversationId: string) =>
-    (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 1000)).map(({ kind }) => kind)
+    (await readJournal(world.deps.pool, tenant.name, conversationId, { after: 0, limit: 1000 })).map(({ kind }) => kind)
   const write = async (viewer: Viewer, conversationId: string, content: string, actor?: string): Promise<Turn> => {
     const turn = { role: 'USER' as const, content, actor }
     return (await appendTurn(world.deps, viewer, { conversationId, turn })).turn

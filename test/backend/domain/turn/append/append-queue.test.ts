@@ -24,7 +24,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
       .get(conversationId)!
       .items.map(({ text }) => text)
   const seqsOf = async (tenant: Tenant, conversationId: string) =>
-    (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10_000)).map(({ seq }) => seq)
+    (await readJournal(world.deps.pool, tenant.name, conversationId, { after: 0, limit: 10_000 })).map(({ seq }) => seq)
 
   /** A call as the domain queues it, bypassing the domain's checks. */
   const call = (

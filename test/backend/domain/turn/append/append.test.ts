@@ -18,7 +18,7 @@ describe.each(backends)('appending on $name', (backend) => {
   const world = useWorld(backend)
 
   const journalOf = async (tenant: Tenant, conversationId: string) =>
-    await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10_000)
+    await readJournal(world.deps.pool, tenant.name, conversationId, { after: 0, limit: 10_000 })
   const textsOf = async (tenant: Tenant, conversationId: string, actor = 'stranger') =>
     (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], { first: 200 }))
       .get(conversationId)!

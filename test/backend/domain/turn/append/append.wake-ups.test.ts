@@ -38,7 +38,7 @@ describe.each(backends)('wake-ups on $name', (backend) => {
   const pendingIn = async (conversationId: string) =>
     (await wakeUpsIn(conversationId)).filter(({ answerId, dropped }) => answerId === null && dropped === null)
   const kindsIn = async (tenant: Tenant, conversationId: string) =>
-    (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 1000)).map(({ kind }) => kind)
+    (await readJournal(world.deps.pool, tenant.name, conversationId, { after: 0, limit: 1000 })).map(({ kind }) => kind)
   const agent = (actor: string, respond: 'MENTIONED' | 'ADDRESSED' | 'ALWAYS' | 'NEVER' = 'MENTIONED') => ({
     actor,
     respond,

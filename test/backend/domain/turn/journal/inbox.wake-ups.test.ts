@@ -288,9 +288,9 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     const { pool } = one.deps
     const now = () => readTime(pool, ann.tenant)
     const offered = async (from: Date, to: Date) =>
-      (await readOfferedWakeUps(pool, ann.tenant, ['bot', 'eve'], [{ since: from, until: to }], 10)).map(
-        ({ turnId, actor }) => `${turnId} ${actor}`,
-      )
+      (
+        await readOfferedWakeUps(pool, ann.tenant, { actors: ['bot', 'eve'], spans: [{ since: from, until: to }] }, 10)
+      ).map(({ turnId, actor }) => `${turnId} ${actor}`)
     const start = await now()
     // Times have a precision of 1 ms, and a span excludes its start.
     await nextTime()

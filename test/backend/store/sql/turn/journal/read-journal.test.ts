@@ -39,7 +39,7 @@ describe.each(backends)('a page of the journal on $name', ({ open }) => {
     ['among small ones', () => addConversations(1, 4_000, 1)],
   ])('reads the turns of a large conversation by their ids: %s', async (_, add) => {
     await add()
-    const rows = await readJournal(pool, 'acme', 'conv-0', 1_000, 500)
+    const rows = await readJournal(pool, 'acme', 'conv-0', { after: 1_000, limit: 500 })
     expect(rows.map(({ turn }) => turn!.id)).toEqual(Array.from({ length: 500 }, (_, n) => `conv-0-${1_001 + n}`))
     const explain = `EXPLAIN EXECUTE "read-journal-page" ('acme', 'conv-0', 1000, 500, 10000000)`
     const plan = JSON.stringify((await pool.query({ name: 'plan', text: explain, scope: 'acme' })).rows)
