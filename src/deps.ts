@@ -25,7 +25,7 @@ import { createTenantGates } from './domain/kernel/limits/tenant-gates.ts'
 import { updateDerivatives } from './domain/trust/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/turn/journal/feeds.ts'
 import { createInboxes } from './domain/turn/journal/inboxes.ts'
-import { createFactEmbedding } from './domain/memory/fact/index/embed.ts'
+import { createFactEmbedding } from './domain/memory/fact/index/index-facts.ts'
 import { createIndexCache } from './domain/memory/recall/index/index-cache.ts'
 import { createSizeCache } from './domain/memory/context/budget/size-cache.ts'
 import { createTurnGuesses } from './domain/memory/context/material/turn-guesses.ts'
@@ -125,7 +125,7 @@ const openInProcess = (rateLimitPoints: number, clock: Clock, log: Logger) => ({
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
 export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, clock: Clock, log: Logger, cleanup: Cleanup) {
   const opened = redisUrl
-    ? await (await import('./bus/open-redis.ts')).openRedis(redisUrl, rateLimitPoints, clock, log)
+    ? await (await import('./bus/redis.ts')).openRedis(redisUrl, rateLimitPoints, clock, log)
     : openInProcess(rateLimitPoints, clock, log)
   for (const each of [opened.bus, opened.presence, opened.rates]) if (each) cleanup.add(() => each.close())
   return opened

@@ -3,8 +3,8 @@
 
 import { bm25, inverseDocumentFrequencies } from '../../src/domain/memory/recall/rank/bm25.ts'
 import { countsOf } from '../../src/domain/memory/recall/rank/standalone.ts'
-import { toTerms } from '../../src/domain/memory/recall/search/query-terms.ts'
-import { hashTerm } from '../../src/text/words/term-hash.ts'
+import { toTerms } from '../../src/domain/memory/recall/search/query.ts'
+import { hashTerm } from '../../src/text/words/hashed-terms.ts'
 import { terms } from '../../src/text/words/words.ts'
 import { contentOf, sessionsOf, type AnsweredQuestion, type Conversation } from './locomo.ts'
 

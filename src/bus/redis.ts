@@ -1,11 +1,24 @@
-// The bus across processes, on Redis pub/sub. Subscribes in Redis to exactly the topics that have subscribers in this
-// process, and updates these subscriptions after every change and reconnect. memory.ts delivers to the subscribers.
+// The bus across processes, on Redis pub/sub, opened together with the presence store and the rate limit on Redis.
+// Subscribes in Redis to exactly the topics that have subscribers in this process, and updates these subscriptions after
+// every change and reconnect. memory.ts delivers to the subscribers. Imported only if Redis is used, because its client is
+// more than a quarter of all modules that the server would load.
 
+import type { Logger } from 'pino'
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createTally, type Tally } from '../runtime/limits/tally.ts'
 import { createMemoryBus } from './memory.ts'
-import { disconnect, withReplyTimeout, type RedisClient, type RedisConnect, type RedisLog } from './redis-client.ts'
+import {
+  disconnect,
+  redisConnector,
+  withReplyTimeout,
+  type RedisClient,
+  type RedisConnect,
+  type RedisLog,
+} from './redis-client.ts'
+import { createRedisPresence } from './redis-presence.ts'
+import { createRedisRateLimit } from './redis-rate-limit.ts'
 
 const PREFIX = 'colloquy:'
 /** Maximum number of published characters that Redis has not confirmed yet. Above this limit, messages are dropped. */
@@ -175,4 +188,19 @@ export async function createRedisBus(connect: RedisConnect, log: RedisLog): Prom
       await Promise.all([disconnect(publisher), disconnect(subscriber)])
     },
   }
+}
+
+/**
+ * Opens the bus, the presence store and the rate limit.
+ * @param rateLimitPoints points that each viewer may take per period; 0 for no limit
+ */
+export async function openRedis(redisUrl: string, rateLimitPoints: number, clock: Clock, log: Logger) {
+  const connect = redisConnector(redisUrl, log)
+  // Connect concurrently: if Redis cannot be reached, each waits up to FIRST_CONNECT_MS (redis-client.ts).
+  const [bus, presence, rates] = await Promise.all([
+    createRedisBus(connect, log),
+    createRedisPresence(connect),
+    rateLimitPoints === 0 ? null : createRedisRateLimit(connect, rateLimitPoints, clock),
+  ])
+  return { bus, presence, rates }
 }

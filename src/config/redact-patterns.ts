@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { linearPattern, MAX_PATTERN_LENGTH, MAX_PATTERNS } from '../text/redact/linear-pattern.ts'
+import { linearPattern, MAX_PATTERN_LENGTH, MAX_PATTERNS } from '../text/redact/redact.ts'
 
 const file = z
   .record(

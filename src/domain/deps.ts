@@ -4,7 +4,7 @@
 import type { MoveFacts } from './conversation/conversation-visibility.ts'
 import type { Feeds } from './turn/journal/feeds.ts'
 import type { Inboxes } from './turn/journal/inboxes.ts'
-import type { FactEmbedding } from './memory/fact/index/embed.ts'
+import type { FactEmbedding } from './memory/fact/index/index-facts.ts'
 import type { RecalledFacts } from './memory/fact/index/recalled.ts'
 import type { Embedding } from './memory/indexing/embedder-in-use.ts'
 import type { Platform } from './kernel/platform.ts'

@@ -3,7 +3,7 @@
 // words name the topic. In other languages, the title is usually a whole sentence. Pure.
 
 import { headline, withoutFronted } from './headline.ts'
-import { sentencesOf } from './words/sentences.ts'
+import { sentencesOf } from './words/segments.ts'
 import { isSmallTalk, namesOf, withoutHail } from './small-talk.ts'
 import { terms } from './words/words.ts'
 

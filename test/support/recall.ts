@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../../src/domain/deps.ts'
-import { embedFacts } from '../../src/domain/memory/fact/index/embed.ts'
+import { embedFacts } from '../../src/domain/memory/fact/index/index-facts.ts'
 import type { Fact } from '../../src/domain/memory/fact/fact.ts'
 import { sentenceOf } from '../../src/domain/memory/fact/write.ts'
 import type { Memory } from '../../src/domain/memory/recall/memory.ts'

@@ -3,7 +3,7 @@
 // test compares the two.
 
 import type { ConversationVisibility } from '../../store/generated/enums.ts'
-import type { Viewer as Actor } from '../../store/db/viewer.ts'
+import type { Viewer as Actor } from '../../store/db/scope.ts'
 import type { Principal } from './rights/principal.ts'
 
 /**

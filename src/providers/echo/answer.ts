@@ -1,7 +1,7 @@
 // The answer of the echo provider if no script applies: the tool results, or the sentence of the context that shares
 // the most words with the newest user message, with its source. The functions are pure and deterministic.
 
-import { sentencesOf } from '../../text/words/sentences.ts'
+import { sentencesOf } from '../../text/words/segments.ts'
 import { terms } from '../../text/words/words.ts'
 import { asText, sourcesOf, textOf, toolResultsOf } from '../message-parts.ts'
 import type { ProviderMessage } from '../ports/provider-adapter.ts'

@@ -1,7 +1,7 @@
-// Builds the request of POST /chat/completions from the parameters of a call.
+// Builds the request of POST /chat/completions from the parameters of a call, and the author names that OpenAI accepts.
 
+import { createHash } from 'node:crypto'
 import type { ChatCompletionCreateParamsStreaming, ChatCompletionMessageParam } from 'openai/resources/chat'
-import { openAiName } from '../../text/openai-name.ts'
 import { asText, fileAsText, isFetchable, isFile, pairCalls, textOf, type PairedMessage } from '../message-parts.ts'
 import type { ProviderCallParams, ProviderContentPart, ProviderMessage } from '../ports/provider-adapter.ts'
 
@@ -103,4 +103,10 @@ export function contextHeaders(agentContext: unknown): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter((entry): entry is [string, string] => SAFE_HEADER.test(String(entry[1] ?? ''))),
   )
+}
+
+/** Converts a name to at most 64 accepted characters; a name without ASCII letters and digits becomes a digest. */
+export function openAiName(name: string): string {
+  const plain = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
+  return /[a-zA-Z0-9]/.test(plain) ? plain : `speaker_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }

@@ -1,6 +1,8 @@
-// Requests JSON from any server with OpenAI's POST /chat/completions. After an unusable reply, the request is sent once
-// more. Error messages name the next step and never contain the key.
+// Requests JSON from any server with OpenAI's POST /chat/completions, and reads the files of prompts. After an unusable
+// reply, the request is sent once more. Error messages name the next step and never contain the key.
 
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { CallFailed } from '../ports/call-failed.ts'
 import { OPENAI_VARIABLES } from './failure.ts'
 import { createCalls, type Calls, type Endpoint, type RetryPolicy } from './calls.ts'
@@ -131,4 +133,19 @@ function jsonOf(reply: unknown): unknown {
   } catch {
     throw new BadReply('its text is not JSON')
   }
+}
+
+/**
+ * Reads the prompt `<name>.md` from the operator's directory, or the built-in prompt if that file does not exist. Each
+ * call reads the file again, so that edits take effect immediately.
+ */
+export async function readPrompt(name: string, directory?: string): Promise<string> {
+  if (directory !== undefined) {
+    try {
+      return await readFile(join(directory, `${name}.md`), 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+  return readFile(new URL(`./prompts/${name}.md`, import.meta.url), 'utf8')
 }

@@ -4,9 +4,8 @@
 
 import { z } from 'zod'
 import { keepValidFacts, type ExtractedFact, type FactExtractor, type ExtractorTurn } from '../ports/fact-extractor.ts'
-import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
+import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings, readPrompt } from './chat.ts'
 import type { RetryPolicy } from './calls.ts'
-import { readPrompt } from './prompt.ts'
 
 /** Maximum number of turns per request, and of UTF-16 units of their texts. Models extract better from few turns. */
 const REQUEST_TURNS = 20

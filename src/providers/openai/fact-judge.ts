@@ -5,9 +5,8 @@
 import { z } from 'zod'
 import { CallFailed } from '../ports/call-failed.ts'
 import { MAX_PAIRS, type FactJudge, type FactPair, type Verdict } from '../ports/fact-judge.ts'
-import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
+import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings, readPrompt } from './chat.ts'
 import type { RetryPolicy } from './calls.ts'
-import { readPrompt } from './prompt.ts'
 
 /** Maximum UTF-16 units of the pairs in a request. A pair is never cut, because half a fact may mean something else. */
 const REQUEST_UNITS = 24 * 1024

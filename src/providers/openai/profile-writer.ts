@@ -3,10 +3,9 @@
 // line. If no facts changed, no request is sent.
 
 import { z } from 'zod'
-import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
+import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings, readPrompt } from './chat.ts'
 import { sanitizeProfile, type AddedFact, type ProfileRequest, type ProfileWriter } from '../ports/profile-writer.ts'
 import type { RetryPolicy } from './calls.ts'
-import { readPrompt } from './prompt.ts'
 import { truncateToTokens } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 

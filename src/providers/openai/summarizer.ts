@@ -3,9 +3,8 @@
 // can end the fence.
 
 import { z } from 'zod'
-import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
+import { BadReply, createChat, fenced, type Message, type PromptedSettings, readPrompt } from './chat.ts'
 import type { RetryPolicy } from './calls.ts'
-import { readPrompt } from './prompt.ts'
 import { cutToTokens, oneLine, type Summarizer, type SummarizerTurn, type SummaryRequest } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 

@@ -18,7 +18,7 @@ import {
   writeMinutes,
 } from '../../text/dates/minutes.ts'
 import { isSmallTalk, namesOf, withoutHail } from '../../text/small-talk.ts'
-import { sentencesOf } from '../../text/words/sentences.ts'
+import { sentencesOf } from '../../text/words/segments.ts'
 import { titleOf } from '../../text/title.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 import { centralities, chooseTopic, fitting, settledFirst, textOf, type Candidate } from './choose-lines.ts'

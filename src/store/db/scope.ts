@@ -1,6 +1,10 @@
-// The scope of a statement: the rows that row-level security lets it read and write, and the moment as of which it reads.
+// The scope of a statement: the rows that row-level security lets it read and write, the viewer whose view it is limited
+// to, and the moment as of which it reads. The store and the domain both use these types.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** The actor in whose view a read is made, and its tenant. */
+export type Viewer = { tenant: string; actor: string }
 
 /** The scope of background work, of migrations and of look-ups over all tenants: every row. */
 export const SYSTEM: unique symbol = Symbol('system')

@@ -2,10 +2,9 @@
 // postgres-vectors.ts and embedded-vectors.ts; test/contract/vector-search.ts tests both. Vectors have length 1.
 // Vectors of different embedders are never compared.
 
-import type { Scope } from '../db/scope.ts'
+import type { Scope, Viewer } from '../db/scope.ts'
 import type { Role } from '../generated/enums.ts'
 import type { MetadataConditions } from '../sql/kernel/metadata.ts'
-import type { Viewer } from '../db/viewer.ts'
 
 /** Identifies a turn version: its conversation, the seq of the turn's first version, and its own seq. */
 export type TurnVersionId = { conversationId: string; position: number; seq: number }

@@ -1,6 +1,7 @@
 // Splits text in scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) into words, by the dictionaries
 // of Intl.Segmenter, and Korean words into pairs of syllables, because they carry particles and endings. Measured on
-// test/unit/domain/memory/recall/search/languages: words find more than pairs of characters, or than both, in Chinese and Thai.
+// test/unit/domain/memory/recall/search/languages: words find more than pairs of characters, or than both, in Chinese and
+// Thai. Also splits texts into sentences.
 //
 // The dictionaries belong to ICU, whose version depends on that of Node. Versions may split rare words differently; a
 // turn that an older version indexed is then found by its other words.
@@ -54,4 +55,11 @@ export function segments(letters: string, splitsWords: boolean): string[] {
     }
   }
   return found
+}
+
+const sentenceSegmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
+
+/** Yields the sentences of each line. White space is not collapsed. */
+export function* sentencesOf(text: string): Generator<string> {
+  for (const line of text.split(/\n+/)) for (const { segment } of sentenceSegmenter.segment(line)) yield segment
 }

@@ -2,7 +2,7 @@
 // participants may have the same one, or names that become equal when they are rendered.
 
 import { createHash } from 'node:crypto'
-import { openAiName } from '../../../text/openai-name.ts'
+import { openAiName } from '../../../providers/openai/chat-request.ts'
 import { oneLine } from './perspective.ts'
 
 type Named = { actor: string; displayName: string | null }

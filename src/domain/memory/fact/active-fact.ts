@@ -1,4 +1,5 @@
-// The form in which active facts are compared, and the order of facts with the same statement. Pure.
+// The form in which active facts are compared, the order of facts with the same statement, and which facts reconciliation
+// leaves alone because somebody undid a reconciliation. Pure.
 
 import type { Statement } from './content-hash.ts'
 import type { Period } from './period.ts'
@@ -17,7 +18,7 @@ export type ActiveFact = Statement
     trust: number
     /** Time at which a source last asserted the fact anew, by the clock of the server. */
     assertedAt: Date
-    /** Time at which undoReconciliation made the fact active again; null if that never happened (kept-apart.ts). */
+    /** Time at which undoReconciliation made the fact active again; null if that never happened. */
     restoredAt: Date | null
   }
 
@@ -48,4 +49,19 @@ export function* prepareSteps(facts: readonly ActiveFact[]): Generator<void, Com
     yield
   }
   return prepared.sort(byClarity)
+}
+
+/** The latest of the times that are not null; null for none. */
+export const latest = (times: readonly (Date | null)[]): Date | null =>
+  times.reduce((last, time) => (time !== null && (last === null || time > last) ? time : last), null)
+
+type Restorable = Pick<ActiveFact, 'assertedAt' | 'restoredAt'>
+
+/**
+ * Whether reconciliation leaves the facts alone: one of them was restored, and no source has asserted either of them
+ * anew since then. So a restored fact is kept apart from every fact that was known when it was restored. Symmetric.
+ */
+export function isKeptApart(a: Restorable, b: Restorable): boolean {
+  const restoredAt = latest([a.restoredAt, b.restoredAt])
+  return restoredAt !== null && a.assertedAt <= restoredAt && b.assertedAt <= restoredAt
 }

@@ -2,6 +2,6 @@
 
 import type { Embedding } from '../indexing/embedder-in-use.ts'
 import type { Platform } from '../../kernel/platform.ts'
-import type { FactEmbedding } from './index/embed.ts'
+import type { FactEmbedding } from './index/index-facts.ts'
 
 export type FactDeps = Platform & { embedding: Embedding; factEmbedding: FactEmbedding }

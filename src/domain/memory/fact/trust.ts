@@ -25,3 +25,6 @@ export const isOwn = (fact: Assertion): boolean => trustOf(fact) === OWN
  * a user. Other facts are quoted as their authors' claims.
  */
 export const isStated = (fact: Assertion): boolean => (fact.userId === null ? fact.saidBy === 'HUMAN' : isOwn(fact))
+
+/** Returns the author of a claim; null for a fact that is stated as true. */
+export const claimantOf = (fact: Assertion): string | null => (isStated(fact) ? null : (fact.assertedBy ?? 'somebody'))

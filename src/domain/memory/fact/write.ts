@@ -2,6 +2,7 @@
 // has no user) and visibility set: a duplicate adds a source to the stored fact and may change its assertion, which is
 // the author, the times and the confidence. A stored fact has its most trusted assertion, and of these the newest.
 
+import { createHash } from 'node:crypto'
 import { terms } from '../../../text/words/words.ts'
 import { createYield } from '../../../runtime/yield.ts'
 import type { Tx } from '../../../store/db/db.ts'
@@ -28,11 +29,29 @@ import type { AfterCommit } from '../../../store/db/tx.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { announceEntries, type JournalRange, type JournalPublisher } from '../../kernel/live/publisher.ts'
 import { newId } from '../../kernel/id.ts'
-import { hashTerm, salted, saltOf } from '../../../text/words/term-hash.ts'
+import { hashTerm, salted, saltOf } from '../../../text/words/hashed-terms.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import type { Period } from './period.ts'
 import { trustOf } from './trust.ts'
-import { visibilityOf } from './visibility-set.ts'
+
+/**
+ * Returns the key of a visibility set: the conversation's id if its visibility is MEMBERS, and a hash of the audience.
+ * Facts are deduplicated, merged and contradicted only within one set, so that facts with different viewers are never
+ * combined. The key is empty for facts that every actor of the tenant may see.
+ * @param members id of the MEMBERS conversation in which the fact is asserted; null for an OPEN or no conversation
+ */
+export function visibilityOf(audience: readonly string[] | null, members: string | null): string {
+  const hash =
+    audience === null
+      ? null
+      : createHash('sha256')
+          .update(JSON.stringify([...new Set(audience)].sort()))
+          .digest('hex')
+  return [members, hash].filter((part) => part !== null).join(' ')
+}
+
+/** Returns the id of the MEMBERS conversation in the key of a visibility set; null if the key contains none. */
+export const membersOf = (visibility: string): string | null => /^conv_\w+/.exec(visibility)?.[0] ?? null
 
 /** The source of a fact, which determines its viewers: a turn, or the conversation in which the fact was recorded. */
 export type CandidateSource = {

@@ -1,6 +1,11 @@
-// Computes index entries of stored rows that have none, in batches.
+// Computes index entries of stored rows that have none, in batches: those of turns, and of other rows by the functions that
+// the caller gives.
 
 import { createYield } from '../../../runtime/yield.ts'
+import { readUnindexedTurns, writeTerms } from '../../../store/sql/memory/indexing/index-turns.ts'
+import { salted } from '../../../text/words/hashed-terms.ts'
+import type { Platform } from '../../kernel/platform.ts'
+import { indexEntry, MAX_INDEXED_UNITS } from './index-entry.ts'
 
 /** Maximum number of rows per read and write. */
 const BATCH = 500
@@ -34,3 +39,17 @@ export async function backfill<Row, Entry>({ read, entryOf, write }: Backfill<Ro
     if (rows.length < BATCH || written === 0) return count
   }
 }
+
+/**
+ * Indexes the turns of all tenants that have no lexical index entry, such as turns written by an earlier version of the
+ * server, and returns their number. New turns are indexed when they are written (turn/append.ts).
+ */
+export const indexTurns = ({ db }: Pick<Platform, 'db'>): Promise<number> =>
+  backfill({
+    read: (limit) => readUnindexedTurns(db, limit, MAX_INDEXED_UNITS),
+    entryOf({ id, actor, text, createdAt, salt }) {
+      const { terms, cues } = indexEntry(actor, text, { at: createdAt })
+      return { id, terms: salted(terms, salt), cues }
+    },
+    write: (turns) => writeTerms(db, turns),
+  })

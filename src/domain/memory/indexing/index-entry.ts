@@ -1,8 +1,8 @@
 // Computes the lexical index entry of a turn when the turn is written: hashes of the terms of its text and actor, and
 // its cues. If a change to this file, cues.ts or the files of text/ that they import alters the entries, add a
-// migration that sets `terms` of all turns to null, so that index-turns.ts recomputes the entries.
+// migration that sets `terms` of all turns to null, so that backfill.ts recomputes the entries.
 
-import { hashTerm } from '../../../text/words/term-hash.ts'
+import { hashTerm } from '../../../text/words/hashed-terms.ts'
 import { readText, termsOf } from '../../../text/words/words.ts'
 import { cuesOf } from './cues.ts'
 import { dateTerms } from './date-terms.ts'

@@ -3,17 +3,17 @@
 // different sets only the one that wins. Texts of a model are put one after the other. The result depends on nothing but
 // the given profiles, their facts, and the moment.
 
+import { readNames } from '../../../store/sql/memory/fact/read-active-facts.ts'
 import { readFactRows } from '../../../store/sql/memory/fact/restore-facts.ts'
 import type { ProfileOfSet } from '../../../store/sql/memory/profile/read-profiles.ts'
 import { runStepsYielding } from '../../../runtime/yield.ts'
 import { hadEnded } from '../fact/period.ts'
 import { planSteps } from '../fact/reconcile/reconcile.ts'
-import { trustOf } from '../fact/trust.ts'
+import { trustOf, claimantOf } from '../fact/trust.ts'
 import { subjectFor } from '../fact/user.ts'
+import { membersOf } from '../fact/write.ts'
 import type { Platform } from '../../kernel/platform.ts'
-import { claimantOf } from './claimant.ts'
 import { mergeProfile } from './merge.ts'
-import { namesOfUser } from './names.ts'
 
 /** Maximum number of tokens of a combined profile. */
 const COMBINED_TOKENS = 1_000
@@ -87,4 +87,19 @@ export async function combine(
     madeOf,
     ...(isByRules ? await fromFacts(deps, tenant, filled) : await ofTexts(deps, filled)),
   }
+}
+
+/**
+ * Returns the names by which a profile recognises facts whose subject is the user: its id, and its display names and their
+ * first words in conversations that viewers of the sets see.
+ */
+export async function namesOfUser(
+  { db }: Pick<Platform, 'db'>,
+  tenant: string,
+  userId: string,
+  visibilities: readonly string[],
+): Promise<string[]> {
+  const members = visibilities.flatMap((visibility) => membersOf(visibility) ?? [])
+  const displayNames = (await readNames(db, tenant, [userId], members)).get(userId) ?? []
+  return [userId, ...displayNames.flatMap((each) => [each, each.split(' ')[0]!])]
 }

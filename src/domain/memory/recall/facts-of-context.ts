@@ -4,9 +4,8 @@ import type { RecallDeps } from './deps.ts'
 import type { Fact } from '../fact/fact.ts'
 import { trusted } from '../../kernel/rights/authorize.ts'
 import type { Viewer } from '../../kernel/view.ts'
-import { embedQuery } from './embed-query.ts'
 import { recallFacts } from './facts.ts'
-import { toTerms } from './search/query-terms.ts'
+import { toTerms, embedQuery } from './search/query.ts'
 
 /**
  * Returns the facts that are most relevant to the query, best first, in the order of a recall of facts; at most `limit`.

@@ -11,11 +11,10 @@ import { inverseDocumentFrequencies, normOf, termScore, type Statistics } from '
 import { rankStandalone } from './rank/standalone.ts'
 import { Cue, cuesOf } from '../indexing/cues.ts'
 import { best, type RecallRequest } from './search/request.ts'
-import { saltOf, salted } from '../../../text/words/term-hash.ts'
+import { saltOf, salted } from '../../../text/words/hashed-terms.ts'
 import type { FactCandidate } from './memory.ts'
-import { readQuestion } from './rank/question.ts'
+import { readQuestion, namesOf } from './rank/question.ts'
 import type { Ranked } from './rank/rank.ts'
-import { namesOf } from './named-actor.ts'
 
 /** Matches a subject of capitalised words only. Such a subject counts as a name, and a query may use its first word. */
 const NAME = /^\p{Lu}[^\s'’]*(?: \p{Lu}[^\s'’]*)*$/u

@@ -5,6 +5,7 @@ import type { Role } from '../../../store/generated/enums.ts'
 import {
   readConversationScope,
   readWideScope,
+  type ScopeConversation,
   type ScopeRead,
   type WideScope,
 } from '../../../store/sql/memory/recall/read-scope.ts'
@@ -12,14 +13,14 @@ import type { SearchFilter } from '../../../store/vectors/vector-search.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import type { TurnCandidate } from './rank/features.ts'
 import type { RecallDeps } from './deps.ts'
-import { embedQuery } from './embed-query.ts'
 import { recallFacts } from './facts.ts'
 import { merge, type MemoryKind, type RankedMemory } from './memory.ts'
-import { toTerms } from './search/query-terms.ts'
+import { toTerms, embedQuery } from './search/query.ts'
 import { toRanking, type Ranking } from './rank/rank.ts'
+import { rankTurns } from './rank/rank-turns.ts'
 import type { GatheredTurns, RecallRequest, TurnPlace } from './search/request.ts'
+import { gather } from './search/turns.ts'
 import { recallSummaries } from './summaries.ts'
-import { recallTurns } from './turns.ts'
 
 export const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
 type Scope = (typeof SCOPES)[number]
@@ -96,6 +97,18 @@ export async function searchMemories(
   // The vectors of facts are always searched exactly.
   const vectorSearch = turns.vectorSearch === 'NONE' && searchesFacts && vector ? 'EXACT' : turns.vectorSearch
   return { ranked: merge(turns.found, toRanking(facts), toRanking(summaries)), vectorSearch, readAt }
+}
+
+/** Returns the ranked turns, and the method of the vector search. */
+export async function recallTurns(
+  deps: RecallDeps,
+  viewer: Viewer,
+  conversations: readonly ScopeConversation[],
+  request: RecallRequest,
+): Promise<{ found: Ranking<TurnCandidate>; vectorSearch: GatheredTurns['vectorSearch'] }> {
+  if (conversations.length === 0) return { found: toRanking([]), vectorSearch: 'NONE' }
+  const gathered = await gather(deps, viewer, { conversations }, request)
+  return { found: rankTurns(request.query, gathered, new deps.clock.Date()), vectorSearch: gathered.vectorSearch }
 }
 
 /** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */

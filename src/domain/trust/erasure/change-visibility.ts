@@ -1,4 +1,4 @@
-// Moves the facts of a conversation to other visibility sets (fact/visibility-set.ts) when its visibility changes, in
+// Moves the facts of a conversation to other visibility sets (fact/write.ts) when its visibility changes, in
 // the same transaction. Facts of a MEMBERS conversation are in sets of their own, which only its participants see. A
 // fact is never superseded by a fact of another set.
 

@@ -23,7 +23,7 @@ import {
 import { supersedeFacts } from '../../../store/sql/memory/fact/write-facts.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { revokeSummaries } from '../../../store/sql/memory/summary/write-summary.ts'
-import { membersOf } from '../../memory/fact/visibility-set.ts'
+import { membersOf } from '../../memory/fact/write.ts'
 import type { UpdateDerivatives } from '../../turn/written-edit.ts'
 
 /** A conversation to delete, with its journal locked. */

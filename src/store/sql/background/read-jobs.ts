@@ -7,11 +7,10 @@
 // The tables have no index by tenant: each query reads all unfinished jobs, and all finished jobs until they are
 // archived.
 
-import { SYSTEM } from '../../db/scope.ts'
+import { SYSTEM, type Viewer } from '../../db/scope.ts'
 import type { Db } from '../../db/db.ts'
 import { raw, sql, type Sql } from '../kernel/sql.ts'
 import { views } from '../kernel/visible.ts'
-import type { Viewer } from '../../db/viewer.ts'
 
 /** Queue of jobs about agents: the keys have the id of the conversation, a blank, and the actor. */
 export const AGENT_QUEUE = 'run-agent'

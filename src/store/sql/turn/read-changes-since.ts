@@ -5,7 +5,7 @@
 import type { Pool } from '../../db/tenant-pool.ts'
 import { raw, sql } from '../kernel/sql.ts'
 import { VIEWER, views, visible } from '../kernel/visible.ts'
-import type { Viewer } from '../../db/viewer.ts'
+import type { Viewer } from '../../db/scope.ts'
 
 const STATEMENT = sql`
   SELECT min(t.root_seq) AS "firstPosition",

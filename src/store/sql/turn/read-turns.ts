@@ -6,7 +6,7 @@ import type { Pool } from '../../db/tenant-pool.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { parameter, raw, sql } from '../kernel/sql.ts'
 import { among, howMany, VIEWER, views, visible, type HowMany } from '../kernel/visible.ts'
-import type { Viewer } from '../../db/viewer.ts'
+import type { Viewer } from '../../db/scope.ts'
 
 const view = sql`CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = t.conversation_id'))}) v`
 

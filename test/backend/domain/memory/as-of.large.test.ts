@@ -3,9 +3,8 @@
 
 import { describe, expect, it } from 'vitest'
 import * as domain from '../../../../src/index.ts'
-import { embedQuery } from '../../../../src/domain/memory/recall/embed-query.ts'
 import { gather } from '../../../../src/domain/memory/recall/search/turns.ts'
-import { toTerms } from '../../../../src/domain/memory/recall/search/query-terms.ts'
+import { toTerms, embedQuery } from '../../../../src/domain/memory/recall/search/query.ts'
 import { rankTurns } from '../../../../src/domain/memory/recall/rank/rank-turns.ts'
 import type { Deps } from '../../../../src/domain/deps.ts'
 import { readWideScope } from '../../../../src/store/sql/memory/recall/read-scope.ts'

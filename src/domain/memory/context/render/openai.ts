@@ -2,7 +2,7 @@
 // identifies their actors.
 
 import { isFetchable } from '../../../../providers/message-parts.ts'
-import { openAiName } from '../../../../text/openai-name.ts'
+import { openAiName } from '../../../../providers/openai/chat-request.ts'
 import { blocks, callsOf, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }

@@ -36,8 +36,7 @@ import { factsOfTurns, type ReadConversation } from './facts-of-turns.ts'
 import { statementRedactor, type StatementRedactor } from '../redact-statement.ts'
 import { isSame, toComparedFact, withSubjectOf } from '../reconcile/same.ts'
 import { subjectFor, userOf } from '../user.ts'
-import { membersOf, visibilityOf } from '../visibility-set.ts'
-import { lockConversations, appendFactsChanged, prepareFacts, writeFacts } from '../write.ts'
+import { lockConversations, appendFactsChanged, prepareFacts, writeFacts, membersOf, visibilityOf } from '../write.ts'
 import type { FactCandidate, WrittenFacts } from '../write.ts'
 
 /** Maximum number of turns per batch of `extractFacts`. Newer versions of turns are read, but not counted. */

@@ -11,7 +11,7 @@ import type { VisibilityFields } from '../../../kernel/view.ts'
 import type { FactDeps } from '../deps.ts'
 import { GOES_BY, nicknamesIn, withoutNickname, type Nickname } from './nicknames.ts'
 import type { Person } from '../user.ts'
-import { visibilityOf } from '../visibility-set.ts'
+import { visibilityOf } from '../write.ts'
 
 /** A participant, and the ranges of seqs that it sees; [1] is the whole history. */
 type Participant = Person & { windows: readonly number[] }

@@ -1,8 +1,7 @@
 // The pairs of facts that a model judges, because no rule decides them, and its verdicts that count. Pure.
 
 import type { Verdict } from '../../../../providers/ports/fact-judge.ts'
-import { byText, prepareSteps, type ActiveFact, type ComparedActiveFact } from '../active-fact.ts'
-import { isKeptApart } from './kept-apart.ts'
+import { byText, prepareSteps, type ActiveFact, type ComparedActiveFact, isKeptApart } from '../active-fact.ts'
 import { isOpen, THRESHOLDS, type Thresholds } from './same.ts'
 
 export type FactPair = { a: string; b: string }

@@ -19,14 +19,13 @@ import { runStepsYielding } from '../../../../runtime/yield.ts'
 import { askProvider } from '../../../kernel/ask-provider.ts'
 import { newId } from '../../../kernel/id.ts'
 import type { FactDeps } from '../deps.ts'
-import { embedFacts } from '../index/embed.ts'
+import { embedFacts } from '../index/index-facts.ts'
 import type { ActiveFact } from '../active-fact.ts'
 import { openPairs } from './judged-pairs.ts'
 import type { ReconciliationPlan } from './reconcile.ts'
 import { trustOf } from '../trust.ts'
 import { subjectFor } from '../user.ts'
-import { membersOf } from '../visibility-set.ts'
-import { appendFactsChanged, factTerms, lockConversations } from '../write.ts'
+import { appendFactsChanged, factTerms, lockConversations, membersOf } from '../write.ts'
 
 /** The facts of one set and the plan for them. */
 export type PlannedSet = { facts: readonly FactRow[]; plan: ReconciliationPlan }

@@ -3,10 +3,17 @@
 
 import { runSteps } from '../../../../runtime/yield.ts'
 import type { Verdict } from '../../../../providers/ports/fact-judge.ts'
-import { byClarity, byText, prepareSteps, type ActiveFact, type ComparedActiveFact } from '../active-fact.ts'
+import {
+  byClarity,
+  byText,
+  prepareSteps,
+  type ActiveFact,
+  type ComparedActiveFact,
+  isKeptApart,
+  latest,
+} from '../active-fact.ts'
 import { contentHash, type Statement } from '../content-hash.ts'
 import { checkVerdicts, partnersOf, type FactPair, type RejectedVerdict } from './judged-pairs.ts'
-import { isKeptApart, latest } from './kept-apart.ts'
 import { combine, connected, endOf, overlap, spanOf, type Period, type Span } from '../period.ts'
 import { contradicts, isSame, THRESHOLDS, type Thresholds } from './same.ts'
 
@@ -221,7 +228,7 @@ export function reconcile(
  * Of two contradictory facts, the one observed later wins. If the times are equal, the more confident fact wins, and
  * then the one with the lower content hash. A less trusted fact never supersedes a more trusted one: if it would win,
  * both are kept and reported as disputed. Facts that are true at different times (period.ts), and facts that an undo
- * keeps apart (kept-apart.ts), are neither duplicates nor contradictory.
+ * keeps apart (active-fact.ts), are neither duplicates nor contradictory.
  *
  * What a pass merges or supersedes can make other facts duplicates: a merged fact has a longer period, and a superseded
  * fact no longer takes its duplicates to itself. Hence passes are repeated until one changes nothing. The verdicts that

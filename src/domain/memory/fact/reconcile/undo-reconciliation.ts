@@ -1,5 +1,5 @@
 // Undoes a reconciliation: a fact that was superseded as a duplicate or as contradicted becomes active again. The restored
-// facts are kept apart from the facts that are known then (kept-apart.ts), so that no later reconciliation repeats the
+// facts are kept apart from the facts that are known then (active-fact.ts), so that no later reconciliation repeats the
 // undone one unless a new source asserts one of the facts.
 
 import { z } from 'zod'

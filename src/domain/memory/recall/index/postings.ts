@@ -96,7 +96,7 @@ function postingsRange({ terms, starts }: Postings, term: number): [from: number
 /** The versions that contain a term, ascending, and the number of its occurrences in each. */
 export type TermPostings = Pick<Postings, 'versions' | 'counts'>
 
-/** Returns the postings of a term with these alternatives (query-terms.ts): one per version that has any of them. */
+/** Returns the postings of a term with these alternatives (query.ts): one per version that has any of them. */
 export function postingsOf(postings: Postings, hashes: readonly number[]): TermPostings {
   const ranges = hashes.map((hash) => postingsRange(postings, hash)).filter(([from, to]) => from < to)
   const [first = [0, 0] as const, ...others] = ranges

@@ -2,7 +2,7 @@
 // and similarities that a search found in them. Pure.
 
 import { turnAt, type IndexedTurn, type IndexedTurns } from '../../../../store/sql/memory/recall/indexed-turns.ts'
-import type { TermCounts } from '../../../../text/words/term-counts.ts'
+import type { TermCounts } from '../../../../text/words/hashed-terms.ts'
 
 /** Each turn has a place, which is its index in the sequence: 0 and up, in order of the turns' positions. */
 export type Sequence = {

@@ -7,7 +7,7 @@ import { emptyTurns, numbering, type IndexedTurns } from '../../../../store/sql/
 import type { IndexedVersion, IndexState, ReadIndex } from '../../../../store/sql/memory/recall/read-turn-index.ts'
 import type { SearchFilter } from '../../../../store/vectors/vector-search.ts'
 import { isOpenAt, sees, viewClass, type View } from '../../../kernel/view.ts'
-import { toNamed, type NamedActor } from '../named-actor.ts'
+import { toNamed, type NamedActor } from '../rank/question.ts'
 import { mergedPostings, type Postings } from './postings.ts'
 import { vectorAt, withVectors, type VectorBlocks } from './vector-blocks.ts'
 

@@ -1,13 +1,30 @@
-// Detects hints in a query: names, periods, and whether it asks for a time, an amount or a name. Each hint is a weak
-// signal for ranking. question-words.ts and text/dates/calendar.ts list the words of each language.
+// Detects hints in a query: names, periods, and whether it asks for a time, an amount or a name. Also computes the names
+// by which a query may refer to a participant. Each hint is a weak signal for ranking. question-words.ts and text/dates/calendar.ts list the words of each language.
 
+import type { NamedParticipant } from '../../../../store/sql/memory/recall/read-turn-index.ts'
 import { periods, type Period } from '../../../../text/dates/dates.ts'
 import { relativeDates, type DayRange } from '../../../../text/dates/relative-dates.ts'
 import { isShortFor } from '../../../../text/words/short-names.ts'
 import { stem } from '../../../../text/words/stems.ts'
 import { STOP_WORDS } from '../../../../text/words/stop-words.ts'
-import { readText } from '../../../../text/words/words.ts'
+import { readText, words } from '../../../../text/words/words.ts'
 import { OTHER_QUESTION_WORDS, QUESTION_WORDS } from './question-words.ts'
+
+/** A current or former participant, with the names by which a query may refer to it, in lower case. */
+export type NamedActor = { conversationId: string; actor: string; names: readonly string[] }
+
+/** Returns the full name and its first word, in lower case. Omits stop words and single characters. */
+export function namesOf(name: string): string[] {
+  const all = words(name)
+  const first = all[0]
+  return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.en.has(each))
+}
+
+export const toNamed = ({ conversationId, actor, displayName }: NamedParticipant): NamedActor => ({
+  conversationId,
+  actor,
+  names: [...namesOf(actor), ...namesOf(displayName ?? '')],
+})
 
 /** The hints found in a query. */
 export type Question = {

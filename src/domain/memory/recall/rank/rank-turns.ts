@@ -3,8 +3,7 @@
 
 import { inverseDocumentFrequencies } from './bm25.ts'
 import { candidateAt, featuresOf, type TurnCandidate, type TurnFeatures } from './features.ts'
-import type { NamedActor } from '../named-actor.ts'
-import { readQuestion, type Question } from './question.ts'
+import { readQuestion, type Question, type NamedActor } from './question.ts'
 import { TextScale, weightedSignals, type Ranked, type Ranking, type Signals } from './rank.ts'
 import { COMPARED, comparedOf, relevanceAmong } from './relevance.ts'
 import type { GatheredTurns } from '../search/request.ts'

@@ -2,7 +2,7 @@
 // kinds can be ranked together. Each fact or summary is a session of its own and has full `substance` (rank.ts). Pure.
 
 import { bm25, queryShare, inverseDocumentFrequencies, type Statistics } from './bm25.ts'
-import type { QueryTerms } from '../search/query-terms.ts'
+import type { QueryTerms } from '../search/query.ts'
 import type { Question } from './question.ts'
 import { FULL_LENGTH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
 

@@ -4,8 +4,8 @@ import type { QueryVector, SearchFilter, TurnVersionId } from '../../../../store
 import type { ScopeConversation } from '../../../../store/sql/memory/recall/read-scope.ts'
 import type { Statistics } from '../rank/bm25.ts'
 import type { RecallDeps } from '../deps.ts'
-import type { NamedActor } from '../named-actor.ts'
-import type { QueryTerms } from './query-terms.ts'
+import type { NamedActor } from '../rank/question.ts'
+import type { QueryTerms } from './query.ts'
 import { withoutTurn, type Sequence } from '../index/sequence.ts'
 
 export type GatherDeps = Pick<RecallDeps, 'pool' | 'vectors' | 'gates' | 'embedding' | 'indexes'>

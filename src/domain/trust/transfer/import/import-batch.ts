@@ -11,7 +11,7 @@ import type {
   NewConversation,
   StoredConversation,
 } from '../../../../store/sql/trust/transfer/write-conversation.ts'
-import { saltOf } from '../../../../text/words/term-hash.ts'
+import { saltOf } from '../../../../text/words/hashed-terms.ts'
 import type { ContentPart } from '../../../turn/content.ts'
 import type { ConversationLine, EntryLine, ListLine, ParticipantLine, Values } from '../format.ts'
 import { withoutContent, withoutDetails, withoutErased, withoutTitle, type Erased } from './import-erased.ts'

@@ -12,8 +12,8 @@ import {
   type ImportedFact,
 } from '../../../../store/sql/trust/transfer/write-memory.ts'
 import { lockFactsByKey, type FactKey } from '../../../../store/sql/memory/fact/write-facts.ts'
-import { latest } from '../../../memory/fact/reconcile/kept-apart.ts'
-import { visibilityOf } from '../../../memory/fact/visibility-set.ts'
+import { latest } from '../../../memory/fact/active-fact.ts'
+import { visibilityOf } from '../../../memory/fact/write.ts'
 import type { Values } from '../format.ts'
 import { count } from './import-batch.ts'
 import type { PreparedFact } from './import-lines.ts'

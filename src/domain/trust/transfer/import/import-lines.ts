@@ -3,7 +3,7 @@
 // that embed every turn.
 
 import { InvalidInput } from '../../../../errors.ts'
-import { hashTerm, salted, saltOf } from '../../../../text/words/term-hash.ts'
+import { hashTerm, salted, saltOf } from '../../../../text/words/hashed-terms.ts'
 import { terms } from '../../../../text/words/words.ts'
 import { createYield } from '../../../../runtime/yield.ts'
 import { statementRedactor } from '../../../memory/fact/redact-statement.ts'

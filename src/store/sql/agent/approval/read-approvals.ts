@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { ApprovalState } from '../../../generated/enums.ts'
 import { empty, join, raw, sql, type Sql } from '../../kernel/sql.ts'
 import { views, visible } from '../../kernel/visible.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 export type ApprovalRow = {
   id: string

@@ -2,7 +2,7 @@
 
 import type { Tx } from '../../../db/db.ts'
 import type { TurnStatus } from '../../../generated/enums.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 import { raw, sql } from '../../kernel/sql.ts'
 import { views, visible } from '../../kernel/visible.ts'
 import { LIVE_RUN } from '../wake-up/read-wake-ups.ts'

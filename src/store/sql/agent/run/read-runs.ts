@@ -2,8 +2,7 @@
 
 import type { Pool } from '../../../db/tenant-pool.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import { SYSTEM } from '../../../db/scope.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import { SYSTEM, type Viewer } from '../../../db/scope.ts'
 import { named, raw, sql, type Sql } from '../../kernel/sql.ts'
 import { VIEWER, views, among, howMany } from '../../kernel/visible.ts'
 import { RUN_COLUMNS, runVisible, type RunRow } from './run-columns.ts'

@@ -3,7 +3,7 @@
 
 import type { Db } from '../../../db/db.ts'
 import type { Pool } from '../../../db/tenant-pool.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 import { among, howMany, views } from '../../kernel/visible.ts'
 import { runVisible } from './run-columns.ts'
 

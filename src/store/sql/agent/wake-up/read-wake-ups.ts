@@ -2,7 +2,7 @@
 // sees. Named statements of pg: inboxes read them for each batch of events.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 import { raw, sql, type Sql } from '../../kernel/sql.ts'
 import { visible } from '../../kernel/visible.ts'
 

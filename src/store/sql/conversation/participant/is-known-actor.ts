@@ -2,7 +2,7 @@
 // fastest to start either with the actor's participations (participant_actor) or with the tenant's conversations.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 /** Whether the actor is or was a participant of a conversation of the tenant, or owns one (conversation_owner). */
 export async function isKnownActor(pool: Pool, { tenant, actor }: Viewer): Promise<boolean> {

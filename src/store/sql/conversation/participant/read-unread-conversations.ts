@@ -2,7 +2,7 @@
 // it.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 import { sql } from '../../kernel/sql.ts'
 import { unreadTurns } from '../../turn/unread.ts'
 

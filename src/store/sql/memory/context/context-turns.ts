@@ -7,7 +7,7 @@ import type { Pool } from '../../../db/tenant-pool.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from '../../turn/turn-columns.ts'
 import { raw, sql } from '../../kernel/sql.ts'
 import { newest, VIEWER, views, visible } from '../../kernel/visible.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 // The conditions on turns name the parameter, so that Postgres reads only one partition (partitions.ts).
 const conversation = sql`(${views(VIEWER, raw('c.id = $3::text'))}) v`

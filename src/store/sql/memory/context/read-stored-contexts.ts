@@ -4,7 +4,7 @@
 import type { Pool } from '../../../db/tenant-pool.ts'
 import { sql, parameter, raw, type Sql } from '../../kernel/sql.ts'
 import { factVisible, VIEWER, views, visible } from '../../kernel/visible.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 export type StoredContextRow = {
   id: string

@@ -3,7 +3,7 @@
 import type { Db } from '../../../db/db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { factVisible, fromVisibleSources } from '../../kernel/visible.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 type FactCounts = {
   active: number

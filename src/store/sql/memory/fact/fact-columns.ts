@@ -11,7 +11,7 @@ export type FactRow = {
   position: number | null
   seq: number | null
   audience: string[] | null
-  /** Key of the visibility set (domain/memory/fact/visibility-set.ts): only facts in the same set are compared. */
+  /** Key of the visibility set (domain/memory/fact/write.ts): only facts in the same set are compared. */
   visibility: string
   sourceTurnId: string | null
   saidBy: ParticipantKind

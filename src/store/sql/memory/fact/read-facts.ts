@@ -5,7 +5,7 @@ import { IMPORTANCE, RATED_FACT_COLUMNS, type RatedFactRow } from './fact-column
 import type { ParticipantKind } from '../../../generated/enums.ts'
 import { containing, join, named, raw, sql, type Sql } from '../../kernel/sql.ts'
 import { among, factVisible, howMany, views, visible } from '../../kernel/visible.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 /** The visible facts among the ids, superseded or not, unordered. Uses the primary key. */
 export const readFacts = (db: Tx, viewer: Viewer, ids: readonly string[]): Promise<RatedFactRow[]> =>

@@ -4,11 +4,11 @@
 import type { Db } from '../../../db/db.ts'
 import { factVisible } from '../../kernel/visible.ts'
 import { named, sql } from '../../kernel/sql.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 export type ProfileOfSet = {
   userId: string
-  /** Key of the visibility set (domain/memory/fact/visibility-set.ts). */
+  /** Key of the visibility set (domain/memory/fact/write.ts). */
   visibility: string
   content: string
   tokenCount: number

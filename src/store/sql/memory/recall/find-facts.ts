@@ -2,7 +2,7 @@
 // query, and the facts whose vectors are nearest to it. Returns packed values in one row, because a name in the query
 // may occur in every fact. Uses pg's named statements, because Prisma would convert each packed value.
 
-import { TermCounter, type TermCounts } from '../../../../text/words/term-counts.ts'
+import { TermCounter, type TermCounts } from '../../../../text/words/hashed-terms.ts'
 import { createYield } from '../../../../runtime/yield.ts'
 import { lengthAt, offsetOf, sizeOfArray } from '../../../vectors/binary-array.ts'
 import type { Pool } from '../../../db/tenant-pool.ts'

@@ -2,7 +2,7 @@
 // Uses the index turn_place and pg's named statements.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
-import { TermCounter, type TermCounts } from '../../../../text/words/term-counts.ts'
+import { TermCounter, type TermCounts } from '../../../../text/words/hashed-terms.ts'
 import { createYield } from '../../../../runtime/yield.ts'
 import type { SearchFilter } from '../../../vectors/vector-search.ts'
 import { raw, sql, type Sql } from '../../kernel/sql.ts'

@@ -2,7 +2,7 @@
 
 import type { Pool } from '../../../db/tenant-pool.ts'
 import type { TurnVersionId } from '../../../vectors/vector-search.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 import { parameter, raw, sql } from '../../kernel/sql.ts'
 import { among, howMany, VIEWER, views, visible, type HowMany } from '../../kernel/visible.ts'
 

@@ -5,7 +5,7 @@ import type { Db } from '../../../db/db.ts'
 import { readOf, type Read } from '../../../db/read.ts'
 import { named, parameter, raw, sql, type Sql } from '../../kernel/sql.ts'
 import { among, howMany, VIEWER, views, type HowMany } from '../../kernel/visible.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 export type SummaryRow = {
   id: string

@@ -7,7 +7,7 @@ import { factVisible, fromVisibleSources, VIEWER, views, visible } from '../../k
 import { FACT, FACT_SOURCE, objectOf, selectList, TURN } from './columns.ts'
 import type { ExportedObject } from './read-conversation.ts'
 import { factOf, type FactPlace } from './read-memory.ts'
-import type { Viewer } from '../../../db/viewer.ts'
+import type { Viewer } from '../../../db/scope.ts'
 
 // The sums are computed on references to large values. Only the rows that are returned are read in full.
 const TURNS = sql`

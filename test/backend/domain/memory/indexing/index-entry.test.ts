@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cue } from '../../../../../src/domain/memory/indexing/cues.ts'
 import { indexEntry, MAX_INDEXED_UNITS, searchedText } from '../../../../../src/domain/memory/indexing/index-entry.ts'
-import { hashTerm, salted, saltOf } from '../../../../../src/text/words/term-hash.ts'
+import { hashTerm, salted, saltOf } from '../../../../../src/text/words/hashed-terms.ts'
 import { backends, type Opened } from '../../../../support/backend.ts'
 import { sql } from '../../../../support/sql.ts'
 

@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
 import { indexEntry } from '../../../../../src/domain/memory/indexing/index-entry.ts'
-import { salted, saltOf } from '../../../../../src/text/words/term-hash.ts'
+import { salted, saltOf } from '../../../../../src/text/words/hashed-terms.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'

@@ -1,7 +1,7 @@
 // Turns with files are found by the captions of the files: by their words and, once embedded, by their meaning.
 
 import { describe, expect, it } from 'vitest'
-import { indexTurns } from '../../../../../src/domain/memory/indexing/index-turns.ts'
+import { indexTurns } from '../../../../../src/domain/memory/indexing/backfill.ts'
 import * as domain from '../../../../../src/index.ts'
 import { backends } from '../../../../support/backend.ts'
 import { waitForTurnVectors } from '../../../../support/recall.ts'

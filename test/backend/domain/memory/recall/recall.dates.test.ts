@@ -1,7 +1,7 @@
 // Turns are found by the days that they name, also relative to the time at which they were written.
 
 import { describe, expect, it } from 'vitest'
-import { indexTurns } from '../../../../../src/domain/memory/indexing/index-turns.ts'
+import { indexTurns } from '../../../../../src/domain/memory/indexing/backfill.ts'
 import * as domain from '../../../../../src/index.ts'
 import { backends } from '../../../../support/backend.ts'
 import { sql } from '../../../../support/sql.ts'

@@ -17,7 +17,7 @@ import {
 } from '../../../../../src/domain/trust/erasure/retention.ts'
 import { readEvents } from '../../../../../src/domain/turn/journal/journal-page.ts'
 import { recordFacts } from '../../../../../src/domain/memory/fact/record.ts'
-import { indexTurns } from '../../../../../src/domain/memory/indexing/index-turns.ts'
+import { indexTurns } from '../../../../../src/domain/memory/indexing/backfill.ts'
 import { readInbox } from '../../../../../src/domain/turn/journal/inbox.ts'
 import { getTenantSettings, updateTenantSettings } from '../../../../../src/domain/conversation/tenant-settings.ts'
 import { summarize } from '../../../../../src/domain/memory/summary/compact.ts'

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { distinctNames } from '../../../../../src/domain/memory/context/names.ts'
-import { openAiName } from '../../../../../src/text/openai-name.ts'
+import { openAiName } from '../../../../../src/providers/openai/chat-request.ts'
 
 const namesOf = (...people: [actor: string, displayName: string | null][]) =>
   Object.fromEntries(distinctNames(people.map(([actor, displayName]) => ({ actor, displayName }))))

@@ -19,7 +19,7 @@ import { renderFrom, type ContextTurn } from '../../../../../src/domain/memory/c
 import { toAiSdkModelPrompt } from '../../../../../src/domain/memory/context/render/ai-sdk.ts'
 import { piecesOf, render, type Rendered } from '../../../../../src/domain/memory/context/render.ts'
 import type { UiMessage } from '../../../../../src/domain/memory/context/render/ui.ts'
-import { openAiName } from '../../../../../src/text/openai-name.ts'
+import { openAiName } from '../../../../../src/providers/openai/chat-request.ts'
 import type { Message } from '../../../../../src/domain/memory/context/message.ts'
 import type { ContentPart } from '../../../../../src/domain/turn/content.ts'
 import { casesOf } from '../../../../support/long.ts'

@@ -8,7 +8,7 @@ import { eraseTurn } from '../../../../../../src/domain/trust/erasure/erase-turn
 import { addParticipant, removeParticipant } from '../../../../../../src/domain/conversation/participant/participant.ts'
 import { gather } from '../../../../../../src/domain/memory/recall/search/turns.ts'
 import { createIndexCache } from '../../../../../../src/domain/memory/recall/index/index-cache.ts'
-import { toTerms } from '../../../../../../src/domain/memory/recall/search/query-terms.ts'
+import { toTerms } from '../../../../../../src/domain/memory/recall/search/query.ts'
 import type { SearchRequest } from '../../../../../../src/domain/memory/recall/search/request.ts'
 import { turnAtPlace } from '../../../../../../src/domain/memory/recall/index/sequence.ts'
 import { supersedeTurn } from '../../../../../../src/domain/turn/supersede.ts'

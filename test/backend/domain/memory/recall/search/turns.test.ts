@@ -13,7 +13,7 @@ import {
 import { gather, isWithin } from '../../../../../../src/domain/memory/recall/search/turns.ts'
 import { createIndexCache } from '../../../../../../src/domain/memory/recall/index/index-cache.ts'
 import type { SearchRequest, GatheredTurns } from '../../../../../../src/domain/memory/recall/search/request.ts'
-import { toTerms } from '../../../../../../src/domain/memory/recall/search/query-terms.ts'
+import { toTerms } from '../../../../../../src/domain/memory/recall/search/query.ts'
 import { abortTurn, appendDelta } from '../../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurns, openTurn } from '../../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../../src/domain/turn/supersede.ts'

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { newAndRepeated } from '../../../../../../src/domain/memory/fact/extract/fact-extraction.ts'
-import { membersOf, visibilityOf } from '../../../../../../src/domain/memory/fact/visibility-set.ts'
+import { membersOf, visibilityOf } from '../../../../../../src/domain/memory/fact/write.ts'
 
 it.each<[string, asserted: string[], known: string[], ids: string[], repetitions: number]>([
   ['nothing is asserted', [], [], [], 0],

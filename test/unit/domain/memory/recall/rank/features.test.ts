@@ -18,7 +18,7 @@ import {
   turnAt,
   type IndexedTurn,
 } from '../../../../../../src/store/sql/memory/recall/indexed-turns.ts'
-import { TermCounter } from '../../../../../../src/text/words/term-counts.ts'
+import { TermCounter } from '../../../../../../src/text/words/hashed-terms.ts'
 
 const MINUTE = 60_000
 /** The index of each term of the query. */

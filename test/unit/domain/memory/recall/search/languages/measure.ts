@@ -2,14 +2,14 @@
 
 import { indexEntry } from '../../../../../../../src/domain/memory/indexing/index-entry.ts'
 import { statisticsOf, withNeighbours } from '../../../../../../../src/domain/memory/recall/rank/features.ts'
-import { toNamed } from '../../../../../../../src/domain/memory/recall/named-actor.ts'
-import { toTerms } from '../../../../../../../src/domain/memory/recall/search/query-terms.ts'
+import { toNamed } from '../../../../../../../src/domain/memory/recall/rank/question.ts'
+import { toTerms } from '../../../../../../../src/domain/memory/recall/search/query.ts'
 import { rankTurns } from '../../../../../../../src/domain/memory/recall/rank/rank-turns.ts'
 import { matchesOf, type Sequence } from '../../../../../../../src/domain/memory/recall/index/sequence.ts'
 import { dot } from '../../../../../../../src/runtime/dot.ts'
 import type { Embedder } from '../../../../../../../src/providers/ports/embedder.ts'
 import { emptyTurns, numbering } from '../../../../../../../src/store/sql/memory/recall/indexed-turns.ts'
-import { TermCounter } from '../../../../../../../src/text/words/term-counts.ts'
+import { TermCounter } from '../../../../../../../src/text/words/hashed-terms.ts'
 import type { LanguageSet } from './set.ts'
 
 const MINUTE = 60_000

@@ -1,5 +1,5 @@
 // Recall in twelve languages other than English: which share of questions finds its turn. The chats and questions were
-// written for this test. `npx vitest run --config test/vitest.config.ts unit/domain/recall/query-terms` prints the figures.
+// written for this test. `npx vitest run --config test/vitest.config.ts unit/domain/memory/recall/search/query` prints the figures.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createStaticEmbedder } from '../../../../../../src/providers/static/embedder.ts'

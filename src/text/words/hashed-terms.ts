@@ -1,5 +1,25 @@
-// Counts how often requested terms occur in texts. Pure. Uses flat arrays, because a search counts the terms of
-// thousands of texts, most of which contain none of them.
+// The index terms as the lexical index stores them: hashes them to numbers, and counts how often requested ones occur in
+// texts. Pure. Counting uses flat arrays, because a search counts the terms of thousands of texts, most of which contain
+// none of them.
+
+/**
+ * Hashes a term to a signed 32-bit number: FNV-1a over its UTF-16 units. With 50,000 distinct terms, about one query
+ * term in 86,000 has the same hash as another term. The only effect is that some turns score slightly too high.
+ */
+export function hashTerm(term: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < term.length; i++) hash = Math.imul(hash ^ term.charCodeAt(i), 0x01000193)
+  return hash | 0
+}
+
+/**
+ * Returns the salt of the terms in an owner's conversations, so that one index can be searched for a single owner. With
+ * the owner '', returns the salt of the terms of the tenant's facts.
+ */
+export const saltOf = (tenant: string, owner: string): number => hashTerm(`${tenant}\0${owner}`)
+
+/** Salts hashed terms for storage. Salting them again restores them. Same result as the SQL function `salted`. */
+export const salted = (terms: readonly number[], salt: number): number[] => terms.map((term) => term ^ salt)
 
 /** The occurrences of requested terms in a list of texts, in one entry for each term that a text contains. */
 export type TermCounts = {

@@ -3,7 +3,7 @@
 
 import { SYSTEM } from '../../../../../src/store/db/scope.ts'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { indexTurns } from '../../../../../src/domain/memory/indexing/index-turns.ts'
+import { indexTurns } from '../../../../../src/domain/memory/indexing/backfill.ts'
 import { abortTurn, appendDelta } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { withTransaction } from '../../../../../src/store/db/tx.ts'

@@ -1,8 +1,11 @@
-// Extracts the terms of a query, and selects the terms by which a large scope is searched.
+// Reads a query: extracts its terms, selects the terms by which a large scope is searched, and embeds it.
 
-import { hashTerm } from '../../../../text/words/term-hash.ts'
+import { CallFailed } from '../../../../providers/ports/call-failed.ts'
+import { hashTerm } from '../../../../text/words/hashed-terms.ts'
 import { queryTerms, readText } from '../../../../text/words/words.ts'
+import type { QueryVector } from '../../../../store/vectors/vector-search.ts'
 import { dateQueryTerms } from '../../indexing/date-terms.ts'
+import type { RecallDeps } from '../deps.ts'
 
 /** Maximum number of distinct terms of a query. Further terms are ignored. */
 const MAX_TERMS = 32
@@ -15,7 +18,7 @@ const MAX_TERMS = 32
 export type QueryTerms = Iterable<readonly [hash: number, index: number]> & {
   /** Number of terms. */
   readonly size: number
-  /** Returns the index of the term that has this hash (term-hash.ts); undefined if there is none. */
+  /** Returns the index of the term that has this hash (hashed-terms.ts); undefined if there is none. */
   get(hash: number): number | undefined
 }
 
@@ -55,4 +58,23 @@ export function termsToSearch(frequencies: readonly number[], turns: number): nu
   const present = [...frequencies.keys()].filter((index) => frequencies[index]! > 0)
   const rare = present.filter((index) => frequencies[index]! <= Math.min(COMMON_SHARE * turns, MAX_POSTINGS - 1))
   return rare.length > 0 ? rare : present
+}
+
+/** Timeout for embedding a query, in milliseconds. If it expires, the search uses words only. */
+const EMBED_TIMEOUT_MS = 3_000
+
+/** Embeds the query. Returns null if its vector is all zeros or the embedder fails; the search then uses words only. */
+export async function embedQuery(
+  deps: Pick<RecallDeps, 'embedding' | 'log'>,
+  text: string,
+): Promise<QueryVector | null> {
+  const embedder = deps.embedding.serving()
+  try {
+    const [query] = await embedder.embed([text], AbortSignal.timeout(EMBED_TIMEOUT_MS))
+    return query!.every((component) => component === 0) ? null : { embedder: embedder.name, query: query! }
+  } catch (err) {
+    if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
+    deps.log.warn({ err, embedder: embedder.name }, 'could not embed a query; searching by its words only')
+    return null
+  }
 }

@@ -1,7 +1,7 @@
 // Counts of requested terms, compared with the counts of a simple loop.
 
 import { describe, expect, it } from 'vitest'
-import { TermCounter, type TermCounts } from '../../../../src/text/words/term-counts.ts'
+import { TermCounter, type TermCounts } from '../../../../src/text/words/hashed-terms.ts'
 
 /** The counts of each text, by the term's number. */
 const toMaps = ({ starts, terms, counts }: TermCounts) =>

@@ -6,7 +6,7 @@ import {
   createFactEmbedding,
   embedFacts,
   type FactEmbedding,
-} from '../../../../../../src/domain/memory/fact/index/embed.ts'
+} from '../../../../../../src/domain/memory/fact/index/index-facts.ts'
 import { recordFacts, retractFact } from '../../../../../../src/domain/memory/fact/record.ts'
 import { backends } from '../../../../../support/backend.ts'
 import { unavailable, fakeEmbedder, rejected, type FakeEmbedder } from '../../../../../support/fake-embedder.ts'

@@ -1,8 +1,7 @@
 // The operator's redaction patterns: matching, linear time, and rejected patterns.
 
 import { expect, test } from 'vitest'
-import { linearPattern } from '../../../../src/text/redact/linear-pattern.ts'
-import { redact } from '../../../../src/text/redact/redact.ts'
+import { redact, linearPattern } from '../../../../src/text/redact/redact.ts'
 
 test('a pattern finds every match, in UTF-16 offsets', () => {
   const badge = linearPattern('badge', String.raw`B-\d{4}`)
