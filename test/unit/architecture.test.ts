@@ -25,6 +25,7 @@ import {
   wrongLayer,
   repeatedStatementNames,
   scopedFindUnique,
+  shortFiles,
   ownIntervals,
   timesOfTheProcess,
 } from './architecture/rules.ts'
@@ -226,6 +227,25 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     'a file has at most 300 lines',
     longFiles,
     [[{ 'src/bus/bus.ts': 'x\n'.repeat(301) }, ['src/bus/bus.ts has 301 lines; at most 300 are allowed']]],
+  ],
+  [
+    'a file has at least 25 lines, except ports, entry points, statements and some others',
+    shortFiles,
+    [
+      [
+        {
+          'src/text/openai-name.ts': 'x\n'.repeat(24),
+          'src/text/title.ts': 'x\n'.repeat(25),
+          'src/providers/ports/reranker.ts': '',
+          'src/domain/memory/recall/deps.ts': '',
+          'src/domain/agent/run/lease-deps.ts': '',
+        },
+        [
+          'src/text/openai-name.ts has 24 lines; at least 25 are required',
+          'src/domain/agent/run/lease-deps.ts has 1 lines; at least 25 are required',
+        ],
+      ],
+    ],
   ],
   [
     'a file begins with a comment that states its responsibility',
