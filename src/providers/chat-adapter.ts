@@ -17,9 +17,12 @@ import {
   type ProviderToolCall,
 } from './ports/provider-adapter.ts'
 
-/** Maximum size of a reply: its text and the arguments of its tool calls, in bytes of UTF-8. */
+/**
+ * Maximum size of a reply: its text and the arguments of its tool calls, in bytes of UTF-8.
+ * @internal Exported for tests.
+ */
 export const MAX_REPLY_BYTES = 1024 * 1024
-/** Maximum number of tool calls of one reply. */
+/** Maximum number of tool calls of one reply. @internal Exported for tests. */
 export const MAX_REPLY_CALLS = 100
 /** Time without data from the provider after which a call fails, ms. */
 export const STALL_MS = 60_000

@@ -7,7 +7,7 @@ import { sentencesOf } from './words/segments.ts'
 import { isSmallTalk, namesOf, withoutHail } from './small-talk.ts'
 import { terms } from './words/words.ts'
 
-/** Maximum length of a title, in characters. */
+/** Maximum length of a title, in characters. @internal Exported for tests. */
 export const TITLE_CHARACTERS = 60
 /** Maximum number of sentences that are considered. */
 const MAX_SENTENCES = 60

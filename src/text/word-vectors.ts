@@ -8,15 +8,19 @@ const FILE = new URL('./word-vectors.bin', import.meta.url)
 /**
  * The file's first four bytes, the version of its layout, and the size of its header. Its numbers are little-endian;
  * pack-word-vectors.ts describes the layout.
+ * @internal Exported for pack-word-vectors.ts.
  */
 export const MAGIC = 'CQWV'
+/** @internal Exported for pack-word-vectors.ts. */
 export const LAYOUT = 1
+/** @internal Exported for pack-word-vectors.ts. */
 export const HEADER_BYTES = 24
 
 /**
  * The parameter a of a word's weight a / (a + p), where p is the word's probability; the paper's usual value
  * (providers/static/embedder.ts). Stop words have weight 0, because the probabilities come from news, in which words of
  * chats such as "yeah" are too rare.
+ * @internal Exported for pack-word-vectors.ts.
  */
 export const SIF_A = 1e-3
 
@@ -40,7 +44,10 @@ export function wordVectors(): WordVectors {
   return shared
 }
 
-/** Parses a file of word vectors. Errors contain `name`. @throws Error if the file has another layout or size */
+/**
+ * Parses a file of word vectors. Errors contain `name`. @throws Error if the file has another layout or size
+ * @internal Exported for tests.
+ */
 export function parseWordVectors(file: Buffer, name: string): WordVectors {
   const fail = (why: string) =>
     new Error(`${name} is not a file of word vectors: ${why}. Check it out again, or run \`npm run word-vectors\`.`)

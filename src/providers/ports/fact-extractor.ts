@@ -50,7 +50,7 @@ export type FactExtractor = {
 
 /** Maximum number of facts per turn. Further facts are dropped, so that no turn can fill the store with facts. */
 export const MAX_FACTS_PER_TURN = 16
-/** Maximum lengths of a fact's texts, in UTF-16 units. Longer facts are dropped. */
+/** Maximum lengths of a fact's texts, in UTF-16 units. Longer facts are dropped. @internal Exported for tests. */
 export const MAX_TEXT_LENGTHS = { subject: 200, predicate: 200, object: 500 } as const
 
 /** Returns the fact, without a period that ends before it begins. */

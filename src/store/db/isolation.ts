@@ -4,11 +4,11 @@
 import type { Pool } from './tenant-pool.ts'
 
 /** Row-level security would not isolate tenants. The message is the reason. */
-export class NotIsolated extends Error {
+class NotIsolated extends Error {
   override readonly name = 'NotIsolated'
 }
 
-/** Tables without tenants that the server may read, each with the reason. */
+/** Tables without tenants that the server may read, each with the reason. @internal Exported for tests. */
 export const SHARED_TABLES: Readonly<Record<string, string>> = {
   embedder: 'Names and dimensions of models, which belong to no tenant.',
 }

@@ -74,7 +74,7 @@ function isOutageItself({ code, errorCode, originalCode, kind, syscall, message 
 }
 
 /** Whether an outage of the database caused the error. */
-export function isOutage(error: unknown, depth = 0): boolean {
+function isOutage(error: unknown, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > MAX_CAUSES) return false
   const details = error as Details
   if (isOutageItself(details)) return true

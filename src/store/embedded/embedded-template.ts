@@ -12,7 +12,10 @@ import { brotliDecompress } from 'node:zlib'
 
 const MIGRATIONS = new URL('../../../prisma/migrations/', import.meta.url)
 
-/** Returns the path of the template for the migrations of this version, whether or not it exists. */
+/**
+ * Returns the path of the template for the migrations of this version, whether or not it exists.
+ * @internal Exported for scripts/template.ts.
+ */
 export function templatePath(): string {
   const hash = createHash('sha256')
   for (const name of readdirSync(MIGRATIONS).sort()) {

@@ -5,7 +5,7 @@
 
 import pg, { type PoolClient } from 'pg'
 
-/** The partitioned tables. Their primary keys contain `conversation_id`. */
+/** The partitioned tables. Their primary keys contain `conversation_id`. @internal Exported for tests. */
 export const PARTITIONED_TABLES = ['turn', 'entry', 'turn_vector', 'tool_call', 'tool_result'] as const
 
 /** The number of partitions of the database differs from the setting. */

@@ -87,6 +87,7 @@ async function countNewerVectors(
  * invalid index of a failed build. Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not
  * block appends or searches.
  * @returns whether this call built the index
+ * @internal Exported for tests and benchmarks.
  */
 export function buildVectorIndex(
   databaseUrl: string,
@@ -120,7 +121,7 @@ export function buildVectorIndex(
 }
 
 /** Drops the embedder's indexes, or those of the chosen segments, unless a process is building one. */
-export async function dropVectorIndexes(
+async function dropVectorIndexes(
   databaseUrl: string,
   embedder: string,
   choose: (segments: readonly VectorSegment[]) => VectorSegment[] = (segments) => [...segments],

@@ -11,7 +11,10 @@ const MIN_LENGTH_MISSING = 7
 const MAX_LENGTH = 20
 /** A correction is one of this number of most frequent words. */
 const FREQUENT = 30_000
-/** Maximum number of unknown words of a text that are corrected. Each takes about 0.1 ms. */
+/**
+ * Maximum number of unknown words of a text that are corrected. Each takes about 0.1 ms.
+ * @internal Exported for tests.
+ */
 export const MAX_UNKNOWN = 64
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz']

@@ -4,17 +4,7 @@ import type { Role } from '../../../store/generated/enums.ts'
 import type { ContentPart } from '../../turn/content.ts'
 
 /** The kinds of messages, one per section of a context. */
-export const ITEM_KINDS = [
-  'SYSTEM_PROMPT',
-  'PROFILE',
-  'FACT',
-  'SUMMARY',
-  'PINNED',
-  'RECENT',
-  'RECALLED',
-  'ANSWERED',
-] as const
-export type ItemKind = (typeof ITEM_KINDS)[number]
+export type ItemKind = 'SYSTEM_PROMPT' | 'PROFILE' | 'FACT' | 'SUMMARY' | 'PINNED' | 'RECENT' | 'RECALLED' | 'ANSWERED'
 
 /** A message, independent of any provider's format. */
 export type Message = {

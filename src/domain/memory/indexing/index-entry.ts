@@ -15,6 +15,7 @@ type IndexEntry = { terms: number[]; cues: number }
 /**
  * Returns the text by which a turn is found: the captions of its files, then its text. The SQL function searched_text
  * returns the same. @param parts as they are stored; null for a single text part
+ * @internal Exported for tests.
  */
 export function searchedText(text: string, parts: unknown): string {
   if (!Array.isArray(parts)) return text

@@ -79,7 +79,10 @@ export function createPace(clock: Pick<Clock, 'Date'>, log: Log, read: () => Pro
   }
 }
 
-/** Computes the progress and its rate from samples in ascending order of time. The last sample is the current one. */
+/**
+ * Computes the progress and its rate from samples in ascending order of time. The last sample is the current one.
+ * @internal Exported for tests.
+ */
 export function paceOf(samples: readonly Sample[], remaining: number): Pace {
   const [first, last] = [samples[0]!, samples.at(-1)!]
   const seconds = (last.at - first.at) / 1000

@@ -134,6 +134,7 @@ async function embedTurns(
 /**
  * Divides the turns into batches of at most `size` turns, in order. If a conversation is in several batches, `through`
  * is the entry of its last turn in the batch, except in its last batch.
+ * @internal Exported for tests.
  */
 export function batchesOf(read: readonly Unembedded[], size: number): Unembedded[][] {
   const batches: Unembedded[][] = [[]]

@@ -99,7 +99,7 @@ export async function searchMemories(
   return { ranked: merge(turns.found, toRanking(facts), toRanking(summaries)), vectorSearch, readAt }
 }
 
-/** Returns the ranked turns, and the method of the vector search. */
+/** Returns the ranked turns, and the method of the vector search. @internal Exported for benchmarks. */
 export async function recallTurns(
   deps: RecallDeps,
   viewer: Viewer,

@@ -29,11 +29,14 @@ export const PASS_TOKENS = 8_000
 const SUMMARY_FRACTION = 1 / 3
 /** Number of tokens that every summary may have, because a third of a few short turns is too little for a sentence. */
 const MIN_SUMMARY_TOKENS = 16
-/** Maximum number of tokens of a rolling or folded summary. */
+/** Maximum number of tokens of a rolling or folded summary. @internal Exported for a benchmark. */
 export const SUMMARY_TOKENS = 1_000
 /** Maximum number of tokens of a hierarchical summary of turns. */
 const SPAN_TOKENS = 400
-/** Number of summaries on a level at which the oldest FOLD_AT / 2 are folded (merged into one of the next level). */
+/**
+ * Number of summaries on a level at which the oldest FOLD_AT / 2 are folded (merged into one of the next level).
+ * @internal Exported for tests.
+ */
 export const FOLD_AT = 8
 
 /**

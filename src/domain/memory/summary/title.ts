@@ -20,7 +20,10 @@ import { summarizerFor } from '../../conversation/compaction-policy.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
 
-/** Returns the turns from which a title is made: turns of users with text; if there are none, all turns with text. */
+/**
+ * Returns the turns from which a title is made: turns of users with text; if there are none, all turns with text.
+ * @internal Exported for tests.
+ */
 export function turnsForTitle(turns: readonly TitleTurn[]): TitleTurn[] {
   const withText = turns.filter(({ text }) => text.trim() !== '')
   const requests = withText.filter(({ role }) => role === 'USER')

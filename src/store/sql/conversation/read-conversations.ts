@@ -2,7 +2,7 @@
 // pg, because nearly every request runs one of these statements, and Prisma takes 10 µs more per row of a list
 // (`npm run bench -- http`).
 
-import { readOf, readOne, type Read } from '../../db/read.ts'
+import { readOf, type Read } from '../../db/read.ts'
 import type { Pool } from '../../db/tenant-pool.ts'
 import type { CompactionStrategy, ConversationVisibility, Retention } from '../../generated/enums.ts'
 import { metadataMatches, printConditions, type MetadataConditions } from '../kernel/metadata.ts'
@@ -19,7 +19,7 @@ import {
   views,
   type HowMany,
 } from '../kernel/visible.ts'
-import type { Viewer } from '../../db/viewer.ts'
+import type { Viewer } from '../../db/scope.ts'
 
 export type ConversationRow = {
   id: string
@@ -84,10 +84,6 @@ const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversa
 /** The conversations among the ids that the viewer sees, unordered. */
 export const conversationsRead = (viewer: Viewer, ids: readonly string[]): Read<ConversationRow[]> =>
   readOf({ ...BY_ID[howMany(ids)], values: [viewer.tenant, viewer.actor, ids] }, (rows: ConversationRow[]) => rows)
-
-/** Runs `conversationsRead`. */
-export const readConversations = (pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<ConversationRow[]> =>
-  readOne(pool, viewer.tenant, conversationsRead(viewer, ids))
 
 const BY_KEY = sql`
   SELECT c.id FROM (${views(VIEWER, raw('c.key = $3::text'))}) v JOIN conversation c ON c.id = v.id

@@ -40,7 +40,10 @@ const isQuoted = (kind: Kind) => kind === 'unescaped' || kind === 'time'
 /** The turn's cursor, as SQL of the type text: the same as domain/turn/history.ts encodes. */
 const CURSOR = `translate(rtrim(encode(convert_to('turn:' || t."position" || ':' || t.seq, 'UTF8'), 'base64'), '='), '+/', '-_')`
 
-/** The properties that can be rendered, in the order of the arguments. The last argument is the cursor. */
+/**
+ * The properties that can be rendered, in the order of the arguments. The last argument is the cursor.
+ * @internal Exported for tests.
+ */
 export const PROPERTIES: readonly Property[] = Object.keys(KINDS) as Property[]
 
 export const canRender = (property: string): property is Property => Object.hasOwn(KINDS, property)

@@ -3,7 +3,8 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM, type Scope } from '../../../../src/store/db/scope.ts'
-import { listConversations, readConversations } from '../../../../src/store/sql/conversation/read-conversations.ts'
+import { conversationsRead, listConversations } from '../../../../src/store/sql/conversation/read-conversations.ts'
+import { readOne } from '../../../../src/store/db/read.ts'
 import { readLastSeq } from '../../../../src/store/sql/turn/journal/read-journal.ts'
 import { readParticipants } from '../../../../src/store/sql/conversation/participant/read-participants.ts'
 import { findTerms } from '../../../../src/store/sql/memory/recall/find-terms.ts'
@@ -24,7 +25,7 @@ type Viewer = { tenant: string; actor: string }
 const PAGE = { from: 'newest' as const, limit: 10, after: null, before: null, maxBytes: 1_000_000 }
 const statements: Record<string, (pool: Pool, viewer: Viewer, ids: Ids) => Promise<number>> = {
   'the conversation': async (pool, viewer, { conversationId }) =>
-    (await readConversations(pool, viewer, [conversationId])).length,
+    (await readOne(pool, viewer.tenant, conversationsRead(viewer, [conversationId]))).length,
   'the conversations': async (pool, viewer, { conversationId }) =>
     (await listConversations(pool, viewer, { limit: 50, order: 'CREATED_AT', from: 'newest' })).filter(
       ({ id }) => id === conversationId,

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkIsolation, NotIsolated, SHARED_TABLES } from '../../../../src/store/db/isolation.ts'
+import { checkIsolation, SHARED_TABLES } from '../../../../src/store/db/isolation.ts'
 import { backends, type Opened } from '../../../support/backend.ts'
 import { sql } from '../../../support/sql.ts'
 
@@ -115,7 +115,7 @@ describe.each(backends)('row-level security on $name', ({ open }) => {
     const client = await opened.pool.connect()
     await client.query('RESET ROLE')
     const asLogin = { connect: async () => ({ query: client.query.bind(client), release() {} }) }
-    await expect(checkIsolation(asLogin as never)).rejects.toThrow(NotIsolated)
+    await expect(checkIsolation(asLogin as never)).rejects.toMatchObject({ name: 'NotIsolated' })
     client.release(true)
     await checkIsolation(opened.pool)
   })

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Conflict, DatabaseUnavailable } from '../../../../src/errors.ts'
 import { createPool, createPrisma } from '../../../../src/store/db/db.ts'
-import { isOutage, logOutages, unavailableOr } from '../../../../src/store/db/outage.ts'
+import { logOutages, unavailableOr } from '../../../../src/store/db/outage.ts'
 import { SYSTEM } from '../../../../src/store/db/scope.ts'
 import { withTransaction } from '../../../../src/store/db/tx.ts'
 import { backends } from '../../../support/backend.ts'
@@ -57,7 +57,6 @@ describe('an outage', () => {
     ['of pg, in a message of Prisma', error('\nInvalid `x` invocation:\n\n\nConnection terminated unexpectedly')],
     ['in the causes of another error', error('x', { cause: error('y', { cause: ofPostgres('57P01') }) })],
   ])('%s is recognised', (_, given) => {
-    expect(isOutage(given)).toBe(true)
     const thrown = unavailableOr(given)
     expect(thrown).toBeInstanceOf(DatabaseUnavailable)
     expect(thrown).toMatchObject({ code: 'SERVER_BUSY', cause: given })
@@ -85,7 +84,6 @@ describe('an outage', () => {
     ['no error', null],
     ['a text', 'ECONNRESET'],
   ])('does not include %s', (_, given) => {
-    expect(isOutage(given)).toBe(false)
     expect(unavailableOr(given)).toBe(given)
   })
 })

@@ -1,12 +1,7 @@
 // Creation and removal of the HNSW indexes of an embedder.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  buildVectorIndex,
-  dropVectorIndexes,
-  readVectorSegments,
-  vectorIndexes,
-} from '../../../../src/store/vectors/vector-index.ts'
+import { buildVectorIndex, readVectorSegments, vectorIndexes } from '../../../../src/store/vectors/vector-index.ts'
 import { backends, type Opened } from '../../../support/backend.ts'
 import { seedConversation } from '../../../support/seeded-vectors.ts'
 import { sql } from '../../../support/sql.ts'
@@ -69,9 +64,9 @@ describe.runIf(backends.at(-1)!.name === 'postgres')('the vector index (needs TE
   })
 
   it('is dropped, and dropping a missing index does nothing', async () => {
-    await dropVectorIndexes(opened.url!, EMBEDDER.name)
+    await vectorIndexes(opened.db, opened.url!).drop(EMBEDDER.name)
     expect(await read()).toEqual([])
-    await dropVectorIndexes(opened.url!, EMBEDDER.name)
+    await vectorIndexes(opened.db, opened.url!).drop(EMBEDDER.name)
   })
 
   it('is not created if the signal is aborted', async () => {

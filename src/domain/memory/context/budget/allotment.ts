@@ -7,7 +7,7 @@ import { larger, minus, NOTHING, partOf, plus, smaller, type Shares, type Size }
  * The sections that share the budget, the most valuable per token first. `facts` precede the turns, `relevant` facts
  * follow them. `recent` is last, because a conversation may always fill it.
  */
-export const SECTIONS = ['relevant', 'profile', 'facts', 'pinned', 'recalled', 'summary', 'recent'] as const
+const SECTIONS = ['relevant', 'profile', 'facts', 'pinned', 'recalled', 'summary', 'recent'] as const
 export type Section = (typeof SECTIONS)[number]
 
 type Budget = {

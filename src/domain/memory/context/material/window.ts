@@ -3,7 +3,10 @@
 // greatest `roundness`, which usually stays the same from one call to the next. Roundness is computed from positions,
 // which viewers see anyway, so the start reveals nothing about hidden turns.
 
-/** Minimum fraction of its space that the window fills after it is trimmed in steps, if there are enough turns. */
+/**
+ * Minimum fraction of its space that the window fills after it is trimmed in steps, if there are enough turns.
+ * @internal Exported for tests.
+ */
 export const MIN_FILL = 1 / 3
 
 type WindowRequest = {

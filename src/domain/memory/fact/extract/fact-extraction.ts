@@ -21,6 +21,7 @@ export type FactExtraction = {
  * Returns the ids of the asserted facts that are new to the viewer, and the number of assertions that repeat a fact.
  * @param asserted the fact id of each assertion that the viewer sees, in order; an id may occur several times
  * @param seenBefore ids of the facts that the viewer saw before the call
+ * @internal Exported for tests.
  */
 export function newAndRepeated(
   asserted: readonly string[],

@@ -1,7 +1,6 @@
 // Plans which active facts of one visibility set are merged, contradicted or kept. Pure. The plan does not depend on
 // the order of the facts, and a second pass changes nothing.
 
-import { runSteps } from '../../../../runtime/yield.ts'
 import type { Verdict } from '../../../../providers/ports/fact-judge.ts'
 import {
   byClarity,
@@ -207,17 +206,9 @@ function toPlan(
   }
 }
 
-/** Plans the reconciliation of the active facts of one visibility set. The ids must be distinct. */
-export function reconcile(
-  facts: readonly ActiveFact[],
-  verdicts: readonly Verdict[] = [],
-  thresholds: Thresholds = THRESHOLDS,
-): ReconciliationPlan {
-  return runSteps(planSteps(facts, verdicts, thresholds))
-}
-
 /**
- * Runs `reconcile` in steps: yields after each fact. With 500 facts, a step takes less than a millisecond.
+ * Plans the reconciliation of the active facts of one visibility set, whose ids must be distinct. Yields after each fact:
+ * with 500 facts, a step takes less than a millisecond.
  *
  * Each fact is kept, merged or contradicted. The winner over a contradicted fact is always kept or merged, so the plan
  * has no chains and no cycles.

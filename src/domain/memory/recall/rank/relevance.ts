@@ -44,7 +44,10 @@ function featuresIn(all: number, each: Scored): RelevanceFeatures {
   }
 }
 
-/** Returns the features of ranked candidates, best first. */
+/**
+ * Returns the features of ranked candidates, best first.
+ * @internal Exported for the fit of the coefficients (scripts/bench/relevance.ts).
+ */
 export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[] {
   const all = weightOfAll(comparedOf(ranked))
   return ranked.map((each) => featuresIn(all, each))

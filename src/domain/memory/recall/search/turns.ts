@@ -33,22 +33,22 @@ const LIMITS = { small: SMALL_TURNS, memory: MEMORY_TURNS }
  */
 const ENTRIES_PER_TURN = 2
 
+/** The fields of a conversation that determine the size of a scope. */
+type ScopeSize = Pick<ScopeConversation, 'lastSeq' | 'publicTurns'>
+
 /**
  * Whether the scope has at most `limit` public turns, and at most ENTRIES_PER_TURN times as many journal entries.
  * Private turns count only as entries: below that number of entries, turns that the viewer does not see change neither
  * the method of the search nor the ranking.
  */
-export function isWithin(
-  conversations: readonly Pick<ScopeConversation, 'lastSeq' | 'publicTurns'>[],
-  limit: number,
-): boolean {
+function isWithin(conversations: readonly ScopeSize[], limit: number): boolean {
   const sum = (countOf: (each: (typeof conversations)[number]) => number) =>
     conversations.reduce((total, each) => total + countOf(each), 0)
   return sum(({ publicTurns }) => publicTurns) <= limit && sum(({ lastSeq }) => lastSeq) <= ENTRIES_PER_TURN * limit
 }
 
 /** Whether all of the scope is searched in memory, without the database. */
-export const isSmall = (scope: readonly ScopeConversation[]): boolean => isWithin(scope, LIMITS.small)
+export const isSmall = (scope: readonly ScopeSize[]): boolean => isWithin(scope, LIMITS.small)
 
 /** Gathers candidates. */
 export async function gather(

@@ -8,7 +8,7 @@ import type {
   ContextMaterial,
 } from '../../../../../src/domain/memory/context/budget/assembly-input.ts'
 import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../../../../../src/domain/memory/context/budget/budget.ts'
-import { ITEM_KINDS, type Assembled, type ItemKind } from '../../../../../src/domain/memory/context/message.ts'
+import type { Assembled, ItemKind } from '../../../../../src/domain/memory/context/message.ts'
 import { hasContent, type ContextTurn } from '../../../../../src/domain/memory/context/perspective.ts'
 import { factLine, type QuotedFact } from '../../../../../src/domain/memory/context/quote.ts'
 import { FORMATS, render, type Format } from '../../../../../src/domain/memory/context/render.ts'
@@ -297,7 +297,9 @@ export function* toolFaults(context: Assembled): Generator<string> {
 
 /** Yields the errors in profiles and facts: position, fences, share, order, and the report of omissions. */
 function* memoryFaults({ material, request }: Case, { messages, items }: Assembled): Generator<string> {
-  const rank = (kind: ItemKind) => Math.min(ITEM_KINDS.indexOf(kind), ITEM_KINDS.indexOf('PINNED'))
+  /** The kinds that precede the turns, in order. All others are of the same rank. */
+  const first: ItemKind[] = ['SYSTEM_PROMPT', 'PROFILE', 'FACT', 'SUMMARY']
+  const rank = (kind: ItemKind) => (first.includes(kind) ? first.indexOf(kind) : first.length)
   // Relevant facts directly precede the recalled turns, or follow the other turns.
   const relevant = messages.filter(({ kind, content }) => kind === 'FACT' && content.includes('most relevant first'))
   // Profiles that do not fit into their share precede the relevant facts.

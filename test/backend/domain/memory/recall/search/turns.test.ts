@@ -10,7 +10,7 @@ import {
   featuresOf,
   type TurnCandidate,
 } from '../../../../../../src/domain/memory/recall/rank/features.ts'
-import { gather, isWithin } from '../../../../../../src/domain/memory/recall/search/turns.ts'
+import { gather, isSmall } from '../../../../../../src/domain/memory/recall/search/turns.ts'
 import { createIndexCache } from '../../../../../../src/domain/memory/recall/index/index-cache.ts'
 import type { SearchRequest, GatheredTurns } from '../../../../../../src/domain/memory/recall/search/request.ts'
 import { toTerms } from '../../../../../../src/domain/memory/recall/search/query.ts'
@@ -40,13 +40,13 @@ function randomFrom(seed: number): () => number {
 const START = Date.UTC(2024, 0, 1)
 
 describe('a scope', () => {
-  it('is within a limit of public turns if it has at most twice as many entries', () => {
+  it('is small if it has at most 5,000 public turns and twice as many entries', () => {
     const scope = (publicTurns: number, lastSeq: number) => [{ publicTurns, lastSeq }]
-    expect(isWithin(scope(10, 10), 10)).toBe(true)
-    expect(isWithin(scope(10, 20), 10)).toBe(true)
-    expect(isWithin(scope(11, 11), 10)).toBe(false)
-    expect(isWithin(scope(1, 21), 10)).toBe(false)
-    expect(isWithin([...scope(6, 6), ...scope(5, 5)], 10)).toBe(false)
+    expect(isSmall(scope(5_000, 5_000))).toBe(true)
+    expect(isSmall(scope(5_000, 10_000))).toBe(true)
+    expect(isSmall(scope(5_001, 5_001))).toBe(false)
+    expect(isSmall(scope(1, 10_001))).toBe(false)
+    expect(isSmall([...scope(3_000, 3_000), ...scope(2_001, 2_001)])).toBe(false)
   })
 })
 

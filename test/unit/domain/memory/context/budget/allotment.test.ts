@@ -2,12 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  allot,
-  inStepsOf,
-  SECTIONS,
-  type Section,
-} from '../../../../../../src/domain/memory/context/budget/allotment.ts'
+import { allot, inStepsOf, type Section } from '../../../../../../src/domain/memory/context/budget/allotment.ts'
 import {
   DEFAULT_SHARES,
   fits,
@@ -17,6 +12,7 @@ import {
   type Size,
 } from '../../../../../../src/domain/memory/context/budget/budget.ts'
 
+const SECTIONS = Object.keys(DEFAULT_SHARES) as Section[]
 const size = (tokens: number, messages = 1) => spaceOf(tokens, messages, 10 * tokens)
 const needing = (tokens: Partial<Record<Section, number>>) =>
   Object.fromEntries(

@@ -5,11 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { ActiveFact } from '../../../../../../src/domain/memory/fact/active-fact.ts'
 import { contentHash } from '../../../../../../src/domain/memory/fact/content-hash.ts'
 import { openPairs } from '../../../../../../src/domain/memory/fact/reconcile/judged-pairs.ts'
-import {
-  planSteps,
-  reconcile,
-  type ReconciliationPlan,
-} from '../../../../../../src/domain/memory/fact/reconcile/reconcile.ts'
+import { planSteps, type ReconciliationPlan } from '../../../../../../src/domain/memory/fact/reconcile/reconcile.ts'
 import { TRUST } from '../../../../../../src/domain/kernel/rights/participant-kind.ts'
 import { runSteps } from '../../../../../../src/runtime/yield.ts'
 import type { Verdict } from '../../../../../../src/providers/ports/fact-judge.ts'
@@ -37,6 +33,7 @@ function fact([id, text, day, more]: Given): ActiveFact {
 }
 const facts = (...given: Given[]) => given.map(fact)
 const pairsOf = (...given: Parameters<typeof openPairs>) => runSteps(openPairs(...given))
+const reconcile = (...given: Parameters<typeof planSteps>) => runSteps(planSteps(...given))
 const AGENT = { trust: TRUST.AGENT }
 const mayDay = (day: number) => new Date(Date.UTC(2026, 4, day))
 const unitVector = (radians: number) => new Float32Array([Math.cos(radians), Math.sin(radians)])

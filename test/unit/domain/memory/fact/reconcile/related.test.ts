@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../../../../src/domain/memory/fact/content-hash.ts'
 import { type ActiveFact, isKeptApart } from '../../../../../../src/domain/memory/fact/active-fact.ts'
-import { reconcile, type ReconciliationPlan } from '../../../../../../src/domain/memory/fact/reconcile/reconcile.ts'
+import { planSteps, type ReconciliationPlan } from '../../../../../../src/domain/memory/fact/reconcile/reconcile.ts'
 import { relatedSteps } from '../../../../../../src/domain/memory/fact/reconcile/related.ts'
 import { contradicts, isSame, toComparedFact } from '../../../../../../src/domain/memory/fact/reconcile/same.ts'
 import { TRUST } from '../../../../../../src/domain/kernel/rights/participant-kind.ts'
@@ -19,6 +19,7 @@ type Stored = ActiveFact & {
   by: string | null
 }
 
+const reconcile = (facts: readonly ActiveFact[]) => runSteps(planSteps(facts))
 const at = (tick: number) => new Date(Date.UTC(2026, 4, 1) + tick)
 
 /** A store of the facts of one visibility set, with the changes that the domain makes to it. */
