@@ -4,7 +4,8 @@
 import type { Deps } from '../../src/domain/deps.ts'
 import { createConversation } from '../../src/domain/conversation/conversation.ts'
 import { appendTurns } from '../../src/domain/turn/append/append.ts'
-import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
+import type { Embedder } from '../../src/providers/ports/embedder.ts'
+import { unit } from '../../src/runtime/unit-vector.ts'
 
 export const DIMENSION = 384
 const CLUSTERS = 200

@@ -1,7 +1,7 @@
 // `npm run bench -- products`: the dot products of a query with the vectors of a conversation, by WebAssembly
 // (domain/memory/recall/index/products.ts) against a loop in JavaScript.
 
-import { dot } from '../../src/runtime/dot.ts'
+import { dot } from '../../src/runtime/unit-vector.ts'
 import { productsByRow, withVectors } from '../../src/domain/memory/recall/index/vector-blocks.ts'
 import { format, interleave, type Figure, type Report } from './figures.ts'
 

@@ -1,7 +1,8 @@
 // The embedder that both sides use. A vector is the sum of a random direction for each word, so equal texts have equal
 // vectors, and texts that share words are close to each other.
 
-import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
+import type { Embedder } from '../../src/providers/ports/embedder.ts'
+import { unit } from '../../src/runtime/unit-vector.ts'
 
 const DIMENSION = 384
 

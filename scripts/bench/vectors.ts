@@ -2,7 +2,7 @@
 // against a plain query over the same table. The vectors are clustered, and the same in every run.
 
 import type { Pool } from '../../src/store/db/tenant-pool.ts'
-import { unit } from '../../src/providers/ports/embedder.ts'
+import { unit } from '../../src/runtime/unit-vector.ts'
 import { createOwnerPool, createPool, createPrisma } from '../../src/store/db/db.ts'
 import { migrate } from '../../src/store/db/migrate.ts'
 import { createPostgresVectors } from '../../src/store/vectors/postgres-vectors.ts'

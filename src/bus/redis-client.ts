@@ -2,8 +2,7 @@
 // once, so no caller waits for an outage to end and memory does not grow. A connection that stops replying is replaced.
 
 import { createClient, ErrorReply } from 'redis'
-import { backoffMs } from '../runtime/backoff.ts'
-import { every, systemClock } from '../runtime/clock.ts'
+import { backoffMs, every, systemClock } from '../runtime/clock.ts'
 import { Unavailable } from '../errors.ts'
 import { reasonOf } from '../runtime/log.ts'
 

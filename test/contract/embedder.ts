@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
-import { dot } from '../../src/runtime/dot.ts'
+import { dot } from '../../src/runtime/unit-vector.ts'
 import { MAX_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
 
 /** Texts of different meaning, which any embedder maps to different vectors. */

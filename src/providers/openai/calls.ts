@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
-import { backoffMs } from '../../runtime/backoff.ts'
+import { backoffMs } from '../../runtime/clock.ts'
 import { closedProvider } from '../ports/call-failed.ts'
 import { explain, Unreachable, type ErrorContext } from './failure.ts'
 

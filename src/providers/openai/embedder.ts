@@ -3,7 +3,8 @@
 // never the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
-import { unit, type Embedder } from '../ports/embedder.ts'
+import type { Embedder } from '../ports/embedder.ts'
+import { unit } from '../../runtime/unit-vector.ts'
 import { createCalls, type Endpoint, type RetryPolicy } from './calls.ts'
 import { OPENAI_VARIABLES, TooLong, wrongReply, type ErrorContext } from './failure.ts'
 

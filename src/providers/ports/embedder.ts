@@ -1,8 +1,6 @@
 // The port for embedders, which compute unit vectors of texts. Texts of similar meaning have vectors with a high dot
 // product. Callers compare only vectors of embedders with the same name.
 
-import { dot } from '../../runtime/dot.ts'
-
 /** Computes vectors of texts. Every embedder passes test/contract/embedder.ts. */
 export type Embedder = {
   /**
@@ -26,11 +24,3 @@ export type Embedder = {
 
 /** Maximum dimension of an embedder: the limit of pgvector's HNSW index for half-precision vectors. */
 export const MAX_DIMENSIONS = 4000
-
-/** Scales the vector to length 1, in place. A nearly zero vector becomes 0: its direction is a rounding error. */
-export function unit(vector: Float32Array): Float32Array {
-  const length = Math.sqrt(dot(vector, vector))
-  if (length < 1e-6) return vector.fill(0)
-  for (let d = 0; d < vector.length; d++) vector[d]! /= length
-  return vector
-}

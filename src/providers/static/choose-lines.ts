@@ -1,8 +1,7 @@
 // Selects lines for an extractive summary: decisions, open issues and next steps by importance, and lines of the topic
 // by their similarity to the centroid of all lines, without repetitions.
 
-import { dot } from '../../runtime/dot.ts'
-import { unit } from '../ports/embedder.ts'
+import { dot, unit } from '../../runtime/unit-vector.ts'
 import { hasDate, type Heading } from '../../text/dates/minutes.ts'
 
 /** Fraction of centrality lost by a candidate whose similarity to a selected one is 1 (maximal marginal relevance). */

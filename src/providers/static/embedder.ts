@@ -2,9 +2,9 @@
 // texts (smooth inverse frequency: Arora, Liang, Ma, "A simple but tough-to-beat baseline for sentence embeddings",
 // 2017). Needs no network, key or native code.
 
-import { dot } from '../../runtime/dot.ts'
+import { dot, unit } from '../../runtime/unit-vector.ts'
 import { closedProvider } from '../ports/call-failed.ts'
-import { unit, type Embedder } from '../ports/embedder.ts'
+import type { Embedder } from '../ports/embedder.ts'
 import { wordVectors, type WordVectors } from '../../text/word-vectors.ts'
 import { contentWords } from '../../text/words/words.ts'
 import { createYield } from '../../runtime/yield.ts'

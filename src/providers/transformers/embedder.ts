@@ -1,7 +1,8 @@
 // Embeds texts with a local model such as all-MiniLM-L6-v2, using transformers.js in the worker thread of thread.ts.
 
 import { CallFailed } from '../ports/call-failed.ts'
-import { unit, type Embedder } from '../ports/embedder.ts'
+import type { Embedder } from '../ports/embedder.ts'
+import { unit } from '../../runtime/unit-vector.ts'
 import { BATCH, createModel, type ModelSettings, type Output } from './thread.ts'
 
 export type TransformersSettings = ModelSettings & { dimension: number }

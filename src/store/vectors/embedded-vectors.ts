@@ -4,7 +4,7 @@
 // because one process uses the database and reports every write and deletion here.
 
 import { LRUCache } from 'lru-cache'
-import { dot } from '../../runtime/dot.ts'
+import { dot } from '../../runtime/unit-vector.ts'
 import { yieldToEventLoop } from '../../runtime/yield.ts'
 import type { Db } from '../db/db.ts'
 import type { Scope } from '../db/scope.ts'

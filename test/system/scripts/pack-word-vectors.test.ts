@@ -1,7 +1,7 @@
 // Packing of word vectors: the embedder reads the packed words and vectors, and packing is reproducible byte for byte.
 
 import { describe, expect, it } from 'vitest'
-import { dot } from '../../../src/runtime/dot.ts'
+import { dot } from '../../../src/runtime/unit-vector.ts'
 import { pack, readEntries } from '../../../scripts/pack-word-vectors.ts'
 import { parseWordVectors } from '../../../src/text/word-vectors.ts'
 

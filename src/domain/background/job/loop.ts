@@ -1,7 +1,7 @@
 // The loop of a background worker: runs steps while there is work, then sleeps until it is nudged. A failed step is
 // retried with exponential backoff; only the first failure of a series is logged. Steps must be idempotent.
 
-import { backoffMs } from '../../../runtime/backoff.ts'
+import { backoffMs } from '../../../runtime/clock.ts'
 import type { Platform } from '../../kernel/platform.ts'
 
 export type LoopWork = {

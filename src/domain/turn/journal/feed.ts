@@ -3,7 +3,7 @@
 // after the last announced entries, and when the bus is restored. Readers that are behind the feed's head read the
 // journal until they reach it (follow.ts).
 
-import { backoffMs } from '../../../runtime/backoff.ts'
+import { backoffMs } from '../../../runtime/clock.ts'
 import { counters, observe } from '../../../runtime/counters.ts'
 import { NotFound } from '../../../errors.ts'
 import { SMALL_PAGE, readJournalHead } from '../../../store/sql/turn/journal/read-journal.ts'

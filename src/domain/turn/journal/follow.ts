@@ -2,8 +2,7 @@
 // reader whose sink is full leaves the feed and catches up from its own cursor, so that it does not delay others. If it
 // is too far behind, it skips entries and gets a Gap. reader-state.ts decides which events it receives.
 
-import { backoffMs } from '../../../runtime/backoff.ts'
-import type { Clock } from '../../../runtime/clock.ts'
+import { backoffMs, type Clock } from '../../../runtime/clock.ts'
 import { seesConversation, type View } from '../../kernel/view.ts'
 import type { ByteShare } from '../../kernel/limits/byte-budget.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'

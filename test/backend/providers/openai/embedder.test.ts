@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
-import { dot } from '../../../../src/runtime/dot.ts'
-import { unit, type Embedder } from '../../../../src/providers/ports/embedder.ts'
+import { dot, unit } from '../../../../src/runtime/unit-vector.ts'
+import type { Embedder } from '../../../../src/providers/ports/embedder.ts'
 import type { RetryPolicy } from '../../../../src/providers/openai/calls.ts'
 import { createOpenAiEmbedder, type OpenAiSettings } from '../../../../src/providers/openai/embedder.ts'
 import {

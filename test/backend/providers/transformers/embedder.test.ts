@@ -3,8 +3,8 @@
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../../../src/providers/ports/call-failed.ts'
-import { dot } from '../../../../src/runtime/dot.ts'
-import { unit, type Embedder } from '../../../../src/providers/ports/embedder.ts'
+import { dot, unit } from '../../../../src/runtime/unit-vector.ts'
+import type { Embedder } from '../../../../src/providers/ports/embedder.ts'
 import { createTransformersEmbedder } from '../../../../src/providers/transformers/embedder.ts'
 import { fakeVector } from '../../../support/fake-openai.ts'
 

@@ -2,7 +2,7 @@
 // is in test/contract/.
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { dot } from '../../../../src/runtime/dot.ts'
+import { dot } from '../../../../src/runtime/unit-vector.ts'
 import { createStaticEmbedder } from '../../../../src/providers/static/embedder.ts'
 import { wordVectors } from '../../../../src/text/word-vectors.ts'
 

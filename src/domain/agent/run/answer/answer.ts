@@ -3,7 +3,7 @@
 // so that no agent outside the server answers it too. The transaction that commits the reply ends the wake-up
 // (prisma/functions/wake_up_participants.sql).
 
-import { backoffMs } from '../../../../runtime/backoff.ts'
+import { backoffMs } from '../../../../runtime/clock.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../../../errors.ts'
 import { JobFailed } from '../../../../store/jobs/job-queue.ts'
 import {

@@ -1,8 +1,7 @@
 // Makes one call of a provider and streams the text of the reply. Retries a call that fails temporarily, with
 // exponential backoff, unless a part of the reply has already arrived.
 
-import { backoffMs } from '../../../../runtime/backoff.ts'
-import { sleep, type Clock } from '../../../../runtime/clock.ts'
+import { backoffMs, sleep, type Clock } from '../../../../runtime/clock.ts'
 import { CallFailed } from '../../../../providers/ports/call-failed.ts'
 import {
   ProviderCallFailed,

@@ -1,8 +1,7 @@
 // Writes the text of one reply into a streaming turn, in order and exactly once: while one delta is written, the text
 // that arrives is collected for the next. A write whose outcome is unknown is repeated at the same offset.
 
-import { backoffMs } from '../../../../runtime/backoff.ts'
-import { every, sleep } from '../../../../runtime/clock.ts'
+import { backoffMs, every, sleep } from '../../../../runtime/clock.ts'
 import { DomainError, InvalidInput, ServerBusy, StreamClosed } from '../../../../errors.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { StreamDeps } from '../../../turn/streaming/delta-queue.ts'

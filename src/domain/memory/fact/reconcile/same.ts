@@ -2,7 +2,7 @@
 // vectors do not make facts duplicates if their numbers, names or negations differ; facts are contradictory only if one
 // denies the other or if their predicate allows only one object at a time, or one per group of alternatives.
 
-import { dot } from '../../../../runtime/dot.ts'
+import { dot } from '../../../../runtime/unit-vector.ts'
 import { words } from '../../../../text/words/words.ts'
 import { normaliseText, type Statement } from '../content-hash.ts'
 import { classify, type PredicateClass } from './predicate.ts'

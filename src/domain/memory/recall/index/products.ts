@@ -1,5 +1,5 @@
 // Computes scalar products of a query with blocks of vectors by SIMD instructions of WebAssembly, in a tenth to a third
-// of the time that a loop of dot.ts takes (2026-11-29, `npm run bench -- products`). With this loop, a recall in one
+// of the time that a loop of unit-vector.ts takes (2026-11-29, `npm run bench -- products`). With this loop, a recall in one
 // process takes 1.3 times as long in 1,000 turns with vectors of 384 components, 1.8 times in 5,000 turns, and 1.5 times
 // in 10,000 turns of 100 conversations. WebAssembly reads only its own memory, so the blocks are copied to it. The
 // memory caches the copies of the most recently used blocks.

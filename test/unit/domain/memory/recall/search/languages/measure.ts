@@ -6,7 +6,7 @@ import { toNamed } from '../../../../../../../src/domain/memory/recall/rank/ques
 import { toTerms } from '../../../../../../../src/domain/memory/recall/search/query.ts'
 import { rankTurns } from '../../../../../../../src/domain/memory/recall/rank/rank-turns.ts'
 import { matchesOf, type Sequence } from '../../../../../../../src/domain/memory/recall/index/sequence.ts'
-import { dot } from '../../../../../../../src/runtime/dot.ts'
+import { dot } from '../../../../../../../src/runtime/unit-vector.ts'
 import type { Embedder } from '../../../../../../../src/providers/ports/embedder.ts'
 import { emptyTurns, numbering } from '../../../../../../../src/store/sql/memory/recall/indexed-turns.ts'
 import { TermCounter } from '../../../../../../../src/text/words/hashed-terms.ts'

@@ -1,4 +1,4 @@
-// The dot product of vectors.
+// Unit vectors: the dot product, and the scaling of a vector to length 1.
 
 /**
  * Returns the dot product of `a` and the part of `b` that starts at index `from`. For unit vectors, this is the cosine
@@ -20,4 +20,12 @@ export function dot(a: Float32Array, b: Float32Array, from = 0): number {
   }
   for (; d < a.length; d++) s0 += a[d]! * b[from + d]!
   return s0 + s1 + s2 + s3
+}
+
+/** Scales the vector to length 1, in place. A nearly zero vector becomes 0: its direction is a rounding error. */
+export function unit(vector: Float32Array): Float32Array {
+  const length = Math.sqrt(dot(vector, vector))
+  if (length < 1e-6) return vector.fill(0)
+  for (let d = 0; d < vector.length; d++) vector[d]! /= length
+  return vector
 }

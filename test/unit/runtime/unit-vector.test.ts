@@ -1,7 +1,7 @@
 // The dot product of vectors.
 
 import { expect, it } from 'vitest'
-import { dot } from '../../../src/runtime/dot.ts'
+import { dot } from '../../../src/runtime/unit-vector.ts'
 
 it.each([0, 1, 3, 4, 7, 9])('the dot product has all %d components', (size) => {
   const a = Float32Array.from({ length: size }, (_, d) => d + 1)

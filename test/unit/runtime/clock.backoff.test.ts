@@ -1,7 +1,7 @@
 // The time to wait before a retry.
 
 import { expect, test } from 'vitest'
-import { backoffMs } from '../../../src/runtime/backoff.ts'
+import { backoffMs } from '../../../src/runtime/clock.ts'
 
 test('the time to wait doubles with each failure, up to the maximum', () => {
   const waits = [1, 2, 3, 4, 5, 5_000].map((failures) => backoffMs({ firstMs: 100, maxMs: 1_000 }, failures))
