@@ -3,7 +3,7 @@
 // semi-spaces to 64 MiB, so that most short-lived objects of requests are collected in the young generation. V8
 // accepts the flag only when Node starts.
 
-import './config/production.ts'
+import './config/command-environment.ts'
 import { main } from './main.ts'
 
 void main(process.argv.slice(2))

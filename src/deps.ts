@@ -40,7 +40,7 @@ import { createEmbedder, findEmbedder } from './providers/registry.ts'
 import { createServices } from './providers/services.ts'
 import { requireVersion } from './runtime/package-versions.ts'
 import { createLog } from './runtime/log.ts'
-import { createCleanup, type Cleanup } from './runtime/cleanup.ts'
+import { createCleanup, type Cleanup, type Opening } from './runtime/cleanup.ts'
 import { createQueueDelays } from './runtime/queue-delay.ts'
 import { migrateAsOwner, openConnections } from './store/db/connections.ts'
 import { ping } from './store/db/db.ts'
@@ -83,9 +83,7 @@ const APPEND_CONCURRENCY = 2
 /** Opens the database and applies missing migrations. `embedded` is null with Postgres. `starting`: see createDeps. */
 export async function openStore(
   config: DepsConfig,
-  clock: Clock,
-  log: Logger,
-  cleanup: Cleanup,
+  { clock, log, cleanup }: Opening,
   starting?: Promise<Embedded> | null,
 ) {
   requireVersion('pg')
@@ -105,7 +103,7 @@ export async function openStore(
 type OpenStore = Awaited<ReturnType<typeof openStore>>
 
 /** Connects to the read replica. Returns null if none is configured. @throws NotReplica @throws NotIsolated */
-async function openReads(config: DepsConfig, store: OpenStore, log: Logger, cleanup: Cleanup): Promise<Replica | null> {
+async function openReads(config: DepsConfig, store: OpenStore, { log, cleanup }: Opening): Promise<Replica | null> {
   const { databaseReadUrl, readTimeoutMs } = config
   if (store.embedded || databaseReadUrl === undefined) return null
   const { readConnections: poolSize, delays, reads } = store
@@ -123,7 +121,7 @@ const openInProcess = (rateLimitPoints: number, clock: Clock, log: Logger) => ({
 })
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
-export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, clock: Clock, log: Logger, cleanup: Cleanup) {
+export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, { clock, log, cleanup }: Opening) {
   const opened = redisUrl
     ? await (await import('./bus/redis.ts')).openRedis(redisUrl, rateLimitPoints, clock, log)
     : openInProcess(rateLimitPoints, clock, log)
@@ -135,8 +133,8 @@ export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, clock: 
 function createIndexing(
   config: DepsConfig,
   { embedded, pool, db, reads }: OpenStore,
-  { clock, embedder, log }: { clock: Clock; embedder: Embedder; log: Logger },
-  cleanup: Cleanup,
+  embedder: Embedder,
+  { clock, log, cleanup }: Opening,
 ) {
   const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db, { reads: reads.db })
   const embedding = createEmbedding(
@@ -170,8 +168,7 @@ const settingsOf = (config: DepsConfig) => ({
 function createDomainState(
   config: DepsConfig,
   platform: Platform,
-  appendPool: Pool,
-  appendConcurrency: number,
+  { embedded, appendPool }: OpenStore,
   cleanup: Cleanup,
 ) {
   const feeds = createFeeds(platform)
@@ -189,7 +186,7 @@ function createDomainState(
     inboxes: createInboxes(platform),
     appends: createAppendQueue(
       { clock: platform.clock, pool: appendPool },
-      appendConcurrency,
+      embedded ? 1 : APPEND_CONCURRENCY,
       (calls) => announceEntries(platform, calls.flatMap(journalRangesOf)),
       platform.delays.appends,
     ),
@@ -219,25 +216,21 @@ export async function createDeps(
   { starting, clock = systemClock }: { starting?: Promise<Embedded> | null; clock?: Clock } = {},
 ): Promise<OpenDeps> {
   const cleanup = createCleanup()
+  const opening: Opening = { clock, log, cleanup }
   try {
     // Create the embedder first, so that its configuration errors are found before the database is opened.
     const embedder = await createEmbedder(config.embedder, log)
     cleanup.add(() => embedder.close())
-    const store = await openStore(config, clock, log, cleanup, starting)
-    const { embedded, pool, appendPool, db, reads } = store
-    const { bus, presence, rates } = await openBus(config, clock, log, cleanup)
+    const store = await openStore(config, opening, starting)
+    const { embedded, pool, db, reads } = store
+    const { bus, presence, rates } = await openBus(config, opening)
     const presenceDeps = { clock, db, bus, presence, presenceTtlMs: config.presenceTtlMs, log }
     const connections = createConnections(presenceDeps)
     cleanup.add(() => connections.close())
     const services = await createServices(config, embedder, log, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
     cleanup.add(() => jobs.close())
-    const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(
-      config,
-      store,
-      { clock, embedder, log },
-      cleanup,
-    )
+    const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, opening)
 
     const integrityKeys = integrityKeysOf(config.integrityKey)
     const audit = createAuditLog({ clock, db, key: integrityKeys?.audit ?? null, log })
@@ -257,7 +250,7 @@ export async function createDeps(
       answers: createAnswerBudget(),
       activity,
       delays: store.delays,
-      replica: await openReads(config, store, log, cleanup),
+      replica: await openReads(config, store, opening),
       knownActors: createKnownActors(),
       bus,
       presence,
@@ -279,13 +272,13 @@ export async function createDeps(
         if (users.length > 0) journalNotifier.usersChanged(users)
       },
     }
-    const state = createDomainState(config, platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
+    const state = createDomainState(config, platform, store, cleanup)
     const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
     await embedding.start()
     factEmbedding.start()
     return {
       deps,
-      pools: { writes: pool, reads: reads.pool, appends: appendPool },
+      pools: { writes: pool, reads: reads.pool, appends: store.appendPool },
       close: cleanup.run,
       failed: embedded ? embedded.died : new Promise(() => {}),
       health: healthOf({ embedded, pool }, bus),

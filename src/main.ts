@@ -3,7 +3,7 @@
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
-import { commandDefaults, hasCursor, isColoured } from './config/command-defaults.ts'
+import { commandDefaults, hasCursor, isColoured } from './config/command-environment.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { readSettings } from './config/settings.ts'
 import { readSettingsFile } from './config/settings-file.ts'

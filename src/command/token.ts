@@ -69,9 +69,10 @@ async function withDatabase(
 ): Promise<Result> {
   const log = createLog('silent')
   const cleanup = createCleanup()
+  const opening = { clock: systemClock, log, cleanup }
   try {
-    const { db } = await openStore(config, systemClock, log, cleanup)
-    const { bus } = await openBus(config, systemClock, log, cleanup)
+    const { db } = await openStore(config, opening)
+    const { bus } = await openBus(config, opening)
     const audit = createAuditLog({
       clock: systemClock,
       db,

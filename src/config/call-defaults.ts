@@ -35,13 +35,6 @@ export const defaultVariables = {
 
 type Values = z.output<z.ZodObject<typeof defaultVariables>>
 
-/** The check that retention AUDIT_ONLY has the key that it needs. */
-export const retentionCheck = {
-  variables: ['RETENTION', 'INTEGRITY_KEY'],
-  problems: ({ RETENTION, INTEGRITY_KEY }: Pick<Values, 'RETENTION'> & { INTEGRITY_KEY?: string | undefined }) =>
-    RETENTION === 'AUDIT_ONLY' && !INTEGRITY_KEY ? [['RETENTION', 'requires INTEGRITY_KEY'] as [string, string]] : [],
-}
-
 export const callDefaultsOf = (env: Values) => ({
   tokenBudget: env.CONTEXT_TOKEN_BUDGET,
   contextStrategy: env.CONTEXT_STRATEGY,

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { authenticationCheck, authenticationOf, authenticationVariables } from './authentication.ts'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
-import { callDefaultsOf, defaultVariables, retentionCheck } from './call-defaults.ts'
+import { callDefaultsOf, defaultVariables } from './call-defaults.ts'
 import { chatProviderCheck, chatProvidersOf, chatProviderVariables, readProvidersFile } from './chat-providers.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import {
@@ -21,13 +21,12 @@ import {
   whole,
 } from '../runtime/fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
-import { retentionOf, retentionVariables } from './retention.ts'
+import { retentionCheck, retentionOf, retentionVariables } from './retention.ts'
 import { redactPatterns } from './redact-patterns.ts'
-import { ConfigError } from './config-error.ts'
+import { ConfigError, layer, type SettingsFile } from './settings-file.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
-import { layer, type SettingsFile } from './settings-file.ts'
 
-export { ConfigError } from './config-error.ts'
+export { ConfigError } from './settings-file.ts'
 
 const MiB = 1024 * 1024
 

@@ -1,4 +1,4 @@
-// The variables of retention, erasure and the audit log.
+// The variables of retention, erasure and the audit log, and the check of retention AUDIT_ONLY.
 
 import { z } from 'zod'
 import { whole } from '../runtime/fields.ts'
@@ -21,3 +21,10 @@ export const retentionVariables = {
 type Values = z.output<z.ZodObject<typeof retentionVariables>>
 
 export const retentionOf = (env: Values) => ({ integrityKey: env.INTEGRITY_KEY, auditDays: env.AUDIT_DAYS })
+
+/** The check that retention AUDIT_ONLY has the key that it needs. */
+export const retentionCheck = {
+  variables: ['RETENTION', 'INTEGRITY_KEY'],
+  problems: ({ RETENTION, INTEGRITY_KEY }: { RETENTION: string; INTEGRITY_KEY?: string | undefined }) =>
+    RETENTION === 'AUDIT_ONLY' && !INTEGRITY_KEY ? [['RETENTION', 'requires INTEGRITY_KEY'] as [string, string]] : [],
+}

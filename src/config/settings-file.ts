@@ -1,14 +1,24 @@
 // Reads the settings file, and puts the environment on top of it. The file has the names of the environment variables:
 // a JSON object, or the default export of a module. Its values become texts, which the schema in config.ts parses like
-// those of the environment.
+// those of the environment. Defines the error for invalid settings, in the file or in the environment.
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { types } from 'node:util'
 import { nearest } from '../text/nearest.ts'
-import { ConfigError } from './config-error.ts'
 import { fileVariable, isSecret } from './secret-files.ts'
+
+/** Thrown if settings are invalid; lists all of them. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  /** One line per problem, for example `PORT is "x": must be a whole number from 0 to 65535`. */
+  readonly problems: string[]
+  constructor(problems: string[]) {
+    super(['The settings are invalid:', ...problems].join('\n  '))
+    this.problems = problems
+  }
+}
 
 /** Names of the file in the working directory. At most one of them may exist. */
 export const SETTINGS_FILES = [

@@ -19,7 +19,10 @@ export async function inspectRedis(config: Config): Promise<readonly Finding[]> 
   return checked('redis', next, async () => {
     const cleanup = createCleanup()
     try {
-      const { bus } = await openBus({ ...config, rateLimitPoints: 0 }, systemClock, createLog('silent'), cleanup)
+      const { bus } = await openBus(
+        { ...config, rateLimitPoints: 0 },
+        { clock: systemClock, log: createLog('silent'), cleanup },
+      )
       await bus.ping()
       return [ok('redis', `answers at ${new URL(config.redisUrl!).host}`)]
     } finally {

@@ -1,5 +1,5 @@
-// The time and the timers that the server uses, and the time to wait before a retry. Tests replace the clock with one that they advance
-// (test/support/fake-clock.ts). Leases and expiry dates in the database use the database's own time.
+// The time and the timers that the server uses, and the time to wait before a retry. Tests replace the clock with one
+// that they advance (test/support/fake-clock.ts). Leases and expiry dates in the database use the database's own time.
 
 /**
  * `Date` tells the time of day, which the system can set back; `performance.now()` measures durations, in ms. The
