@@ -1,5 +1,6 @@
-// Measures the fast path of POST requests (src/server/http/post.ts): a server with it against one without it. The two servers
-// are separate processes with otherwise equal settings on the same database, and are measured in alternating rounds.
+// Measures the fast path of POST requests (src/server/http/doors/graphql.ts): a server with it against one without it. The
+// two servers are separate processes with otherwise equal settings on the same database, and are measured in alternating
+// rounds.
 
 import { format, interleave, median, type Report } from './figures.ts'
 import type { Load, LoadResult } from './http-load.ts'

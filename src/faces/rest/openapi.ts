@@ -7,7 +7,7 @@ import type { Input } from '../operation.ts'
 import { VERBS, verbEntries, type Verb, type VerbName } from '../verbs.ts'
 import { CONVERSATION, hasBody, isJsonInQuery, otherInputs } from './input.ts'
 import { STATUS } from './problem.ts'
-import { API } from './path.ts'
+import { API } from '../paths.ts'
 import { ROUTES } from './route.ts'
 
 const REFERENCES = '#/components/schemas/'

@@ -7,7 +7,7 @@ import { VERBS, type Verb } from '../verbs.ts'
 import { inputOf } from './input.ts'
 import { linkOf } from './links.ts'
 import { PROBLEM_TYPE, problemOf, problemOfFailure, type Problem } from './problem.ts'
-import { API } from './path.ts'
+import { API } from '../paths.ts'
 import type { Match, NoMatch } from './route.ts'
 
 /** A request for a verb. `body` is the parsed body; undefined if there is none. */

@@ -2,7 +2,7 @@
 
 import { nearest } from '../../text/nearest.ts'
 import { verbEntries, type Method, type VerbName } from '../verbs.ts'
-import { API } from './path.ts'
+import { API } from '../paths.ts'
 
 type Route = { verb: VerbName; method: Method; segments: readonly string[] }
 

@@ -1,4 +1,5 @@
-// The cache of documents that yoga has parsed and validated, so that post.ts can execute them without doing so again.
+// The cache of documents that yoga has parsed and validated, so that doors/graphql.ts can execute them without doing so
+// again.
 
 import { BREAK, Kind, OperationTypeNode, visit, type ASTNode, type DocumentNode, type ExecutionResult } from 'graphql'
 import type { GraphQLParams, Plugin } from 'graphql-yoga'

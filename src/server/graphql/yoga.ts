@@ -2,11 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError } from 'graphql'
-import { createYoga } from 'graphql-yoga'
-import type { ServerConfig } from '../server-config.ts'
+import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga'
 import type { Deps } from '../../domain/deps.ts'
 import type { PresenceHolder } from '../../domain/conversation/presence.ts'
 import type { Viewer } from '../../domain/kernel/view.ts'
+import { GRAPHQL } from '../../faces/paths.ts'
 import { toGraphQLError } from '../../graphql/kernel/errors.ts'
 import { useCoercionInSteps } from '../../graphql/kernel/execution/coerce-in-steps.ts'
 import { useLimits } from '../../graphql/kernel/limits/plugin.ts'
@@ -18,11 +18,42 @@ import { schema } from '../../graphql/schema.ts'
 import { useView } from '../../graphql/kernel/view/plugin.ts'
 import { useBatchBodies } from '../http/batch-body.ts'
 import { useFailures, withCode } from './failures.ts'
-import { useParsedBody, type WithBody } from '../http/parsed-body.ts'
 import { useDocumentCounts, useMeasures } from '../load/measure.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 import { useLargeAnswers } from '../load/large-answers.ts'
 import { holdAnswerOf } from '../live/unread-data.ts'
+import type { Config } from '../../config/config.ts'
+
+/** The settings that the server reads. */
+export type ServerConfig = Pick<
+  Config,
+  | 'host'
+  | 'port'
+  | 'allowedOrigins'
+  | 'authentication'
+  | 'limits'
+  | 'operationLimits'
+  | 'batchBodyBytes'
+  | 'bodyTimeoutMs'
+  | 'bodyRate'
+  | 'trustedProxies'
+  | 'writeTimeoutMs'
+  | 'socketsPerViewer'
+  | 'maxQueueMs'
+  | 'graphiql'
+  | 'shutdownMs'
+  | 'fastPost'
+>
+
+/** Context with the parsed body of a request that contains an object in JSON. */
+export type WithBody = { parsedBody?: GraphQLParams }
+
+/** Gives yoga the body that doors/graphql.ts has already parsed, so that yoga does not parse a large body again at once. */
+export const useParsedBody = (): Plugin<object, WithBody> => ({
+  onRequestParse({ serverContext: { parsedBody }, setRequestParser }) {
+    if (parsedBody !== undefined) setRequestParser(() => parsedBody)
+  },
+})
 
 /**
  * The context of an operation over a WebSocket: the socket's presence holder, whether the operation has ended, and a
@@ -80,7 +111,7 @@ export function createYogaServer(
 ) {
   return createYoga<ServerContext, RequestContext>({
     schema,
-    graphqlEndpoint: '/graphql',
+    graphqlEndpoint: GRAPHQL,
     landingPage: false,
     batching: false,
     multipart: false,

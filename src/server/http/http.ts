@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ServerConfig } from '../server-config.ts'
+import { type ServerConfig, createYogaServer, maskWith } from '../graphql/yoga.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { Health } from '../../domain/kernel/platform.ts'
 import { InvalidInput } from '../../errors.ts'
@@ -21,9 +21,8 @@ import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createClientAddresses, type ClientAddresses } from './client-address.ts'
 import type { Door } from './doors/door.ts'
 import { createEventStreams } from '../live/event-stream.ts'
-import { MCP } from '../../faces/mcp/path.ts'
-import { isRest } from '../../faces/rest/path.ts'
-import { createGraphqlDoor } from './doors/graphql-door.ts'
+import { GRAPHQL, protocolAt } from '../../faces/paths.ts'
+import { createGraphqlDoor } from './doors/graphql.ts'
 import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from '../graphiql/graphiql-page.ts'
 import { createRefusalLog, hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { createHealthReport, type HealthReport } from '../load/health.ts'
@@ -32,10 +31,9 @@ import { asksForStream } from './media-types.ts'
 import { failWith, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import type { Mcp } from './doors/mcp.ts'
 import type { Rest } from './doors/rest.ts'
-import { searchOf, targetOf } from './target.ts'
+import { searchOf, targetOf } from './parameters.ts'
 import { endUnread } from '../live/unread-data.ts'
 import { attachWebSockets } from '../live/ws.ts'
-import { createYogaServer, maskWith } from '../graphql/yoga.ts'
 
 export type Server = {
   /** Memory that the server uses for the bodies of requests, and for parsed documents, in bytes. */
@@ -130,26 +128,21 @@ async function handle(services: Services, request: IncomingMessage, response: Se
     return refuse(response, refusal)
   }
   allowReading(request, response, config)
-  if (config.graphiql && (path.startsWith(GRAPHIQL_PATH) || (path === '/graphql' && asksForGraphiQL(request)))) {
+  if (config.graphiql && (path.startsWith(GRAPHIQL_PATH) || (path === GRAPHQL && asksForGraphiQL(request)))) {
     if (await answerGraphiQL(request, response, path)) return
   }
   if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
     return answerRoot(request, response, config.graphiql)
   }
-  if (path !== '/graphql' && path !== MCP && !isRest(path)) return refuse(response, UNKNOWN_PATH)
+  const protocol = protocolAt(path)
+  if (protocol === null) return refuse(response, UNKNOWN_PATH)
   if (request.method === 'OPTIONS') return services.answerPreflight(request, response)
-  const door = path === '/graphql' ? services.graphql : await loadDoor(services, request, response, path)
+  // Not awaited, because the door of GraphQL is loaded already.
+  if (protocol === 'graphql') return admitThrough(services.graphql, services, { request, response, address })
+  // The REST API answers a request that has no door.
+  const door =
+    protocol === 'mcp' ? (await services.mcp()).door : await (await services.rest()).enter(request, response, path)
   if (door) await admitThrough(door, services, { request, response, address })
-}
-
-/** Returns the door at a path of the REST API or the MCP server; null if the request has been answered. */
-async function loadDoor(
-  { mcp, rest }: Services,
-  request: IncomingMessage,
-  response: ServerResponse,
-  path: string,
-): Promise<Door | null> {
-  return path === MCP ? (await mcp()).door : (await rest()).enter(request, response, path)
 }
 
 /** Authenticates the client, admits the operation, reads the body of the request, and passes both to the door. */

@@ -5,10 +5,9 @@ import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { counters, refused } from '../../runtime/counters.ts'
 import { ServerBusy, type InputIssue } from '../../errors.ts'
-import { MCP } from '../../faces/mcp/path.ts'
-import { API, isRest } from '../../faces/rest/path.ts'
+import { API, GRAPHQL, MCP, protocolAt, type Protocol } from '../../faces/paths.ts'
 import { PROBLEM_TYPE, problemOf } from '../../faces/rest/problem.ts'
-import { targetOf } from './target.ts'
+import { targetOf } from './parameters.ts'
 
 export type Refusal = {
   status: number
@@ -30,7 +29,7 @@ export type Refusal = {
 export const UNKNOWN_PATH: Refusal = {
   status: 404,
   code: 'NOT_FOUND',
-  message: `Unknown path. GraphQL is at /graphql, the REST API at ${API}, and the MCP server at ${MCP}.`,
+  message: `Unknown path. GraphQL is at ${GRAPHQL}, the REST API at ${API}, and the MCP server at ${MCP}.`,
 }
 /** A temporary refusal without its message, which the caller adds. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
@@ -44,21 +43,14 @@ export const OVERLOADED: Refusal = {
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The format of the errors of a door. */
-type Format = 'graphql' | 'rest' | 'mcp'
-
-/** Returns the format of the door at that path. */
-function formatOf({ req }: ServerResponse): Format {
-  const path = targetOf(req.url)?.path ?? ''
-  if (path === MCP) return 'mcp'
-  return isRest(path) ? 'rest' : 'graphql'
-}
+/** Returns the protocol in whose format the request is refused: GraphQL for a path without a protocol. */
+const formatOf = ({ req }: ServerResponse): Protocol => protocolAt(targetOf(req.url)?.path ?? '') ?? 'graphql'
 
 /** Codes of JSON-RPC: of a session that does not exist, as in the SDK of MCP, and of other refusals. */
 const RPC_CODES = { session: -32001, other: -32000 }
 
 /** Returns the refusal in that format. */
-function errorOf({ status, code, message, issues, retryAfter: retryAfterSeconds }: Refusal, format: Format): object {
+function errorOf({ status, code, message, issues, retryAfter: retryAfterSeconds }: Refusal, format: Protocol): object {
   const details = { code, issues, retryAfterSeconds }
   if (format === 'rest') return problemOf(status, code, message, { issues, retryAfterSeconds })
   if (format === 'graphql') return { errors: [{ message, extensions: details }] }
@@ -67,7 +59,7 @@ function errorOf({ status, code, message, issues, retryAfter: retryAfterSeconds 
 }
 
 /** Returns the body of a refusal, and its headers. */
-function contentOf(refusal: Refusal, format: Format) {
+function contentOf(refusal: Refusal, format: Protocol) {
   const { retryAfter } = refusal
   const body = JSON.stringify(errorOf(refusal, format))
   const headers = {
@@ -82,7 +74,7 @@ function contentOf(refusal: Refusal, format: Format) {
  * Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be
  * unread.
  */
-function responseOf(refusal: Refusal, format: Format) {
+function responseOf(refusal: Refusal, format: Protocol) {
   const { code, allow, acceptEncoding, challenge } = refusal
   refused(code)
   const { body, headers } = contentOf(refusal, format)

@@ -14,10 +14,9 @@ import { EVENT_STREAM } from './frame.ts'
 import { isJson, isStreamOnly } from '../http/media-types.ts'
 import { isIterable, isRefused, prepareOperation, type OperationServices, type Parameters } from './operation.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
-import { parametersInBody, parametersInUrl } from '../http/parameters.ts'
+import { parametersInBody, parametersInUrl, searchOf } from '../http/parameters.ts'
 import { refuse, type Refusal } from '../http/refuse.ts'
 import { GRAPHQL_STREAM, type StreamFormat } from './stream-format.ts'
-import { searchOf } from '../http/target.ts'
 
 /** Time between comments that keep proxies from closing an idle stream, ms. */
 const HEARTBEAT_MS = 12_000

@@ -24,7 +24,8 @@ import { prepareOperation, type OperationServices, type Outcome } from './operat
 import type { Acceptance, Operation } from './protocol.ts'
 import { BUSY, OVERLOADED, refuseUpgrade, UNKNOWN_PATH, type Refusal } from '../http/refuse.ts'
 import { openSocket, TOO_MANY_REQUESTS, type Extra } from './socket.ts'
-import { targetOf } from '../http/target.ts'
+import { GRAPHQL } from '../../faces/paths.ts'
+import { targetOf } from '../http/parameters.ts'
 import { holdAnswer } from './unread-data.ts'
 
 /** Maximum number of sockets whose clients have not sent `connection_init`: for one address, and for the process. */
@@ -56,7 +57,7 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
     const malformed = hostRefusal(request)
     if (malformed) return malformed
     const target = targetOf(request.url)
-    if (target?.path !== '/graphql') return UNKNOWN_PATH
+    if (target?.path !== GRAPHQL) return UNKNOWN_PATH
     const headers = target.host === null ? request.headers : { ...request.headers, host: target.host }
     const refusal = originRefusal(headers, config)
     if (refusal) logRefusal(refusal)

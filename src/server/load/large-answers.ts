@@ -1,5 +1,6 @@
-// Serialises the large answers of yoga in steps and sends them in pieces, like post.ts. One string and one buffer of the
-// whole answer would take several times the memory of its share (graphql/kernel/limits/answer-share.ts), and block the event loop.
+// Serialises the large answers of yoga in steps and sends them in pieces, like doors/graphql.ts. One string and one
+// buffer of the whole answer would take several times the memory of its share (graphql/kernel/limits/answer-share.ts),
+// and block the event loop.
 
 import { Readable } from 'node:stream'
 import type { ExecutionResult } from 'graphql'

@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts'
 import type { Measured } from './metrics.ts'
 import { createRegistry } from './metrics-registry.ts'
 import { refuse, UNKNOWN_PATH } from '../http/refuse.ts'
-import { targetOf } from '../http/target.ts'
+import { targetOf } from '../http/parameters.ts'
 
 export type MetricsServer = {
   /** Starts listening and resolves with the port. Rejects if the port is in use. */

@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { answerOf, isSubscription, type Execute } from '../../../faces/call.ts'
 import { openApiDocument } from '../../../faces/rest/openapi.ts'
-import { API } from '../../../faces/rest/path.ts'
+import { API } from '../../../faces/paths.ts'
 import { problemOf } from '../../../faces/rest/problem.ts'
 import {
   bodyOf,
@@ -29,7 +29,7 @@ import { asksForStream, jsonBodyRefusal } from '../media-types.ts'
 import { isIterable } from '../../live/operation.ts'
 import { sendJson } from '../send-json.ts'
 import { VALUE_STREAM } from '../../live/stream-format.ts'
-import { searchOf } from '../target.ts'
+import { searchOf } from '../parameters.ts'
 import type { Yoga } from '../../graphql/yoga.ts'
 
 type Services = { yoga: Yoga; streams: EventStreams }

@@ -1,7 +1,7 @@
 // The forms of a request's target.
 
 import { expect, test } from 'vitest'
-import { targetOf } from '../../../../src/server/http/target.ts'
+import { targetOf } from '../../../../src/server/http/parameters.ts'
 
 test.each([
   ['/graphql', { path: '/graphql', url: '/graphql', host: null }],

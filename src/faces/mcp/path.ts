@@ -1,3 +1,0 @@
-// The path of the MCP server.
-
-export const MCP = '/mcp'
