@@ -9,13 +9,13 @@ import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
 import { APPROVAL_SECONDS } from '../../domain/agent/definition/tool-definition.ts'
 import { partsOf } from '../../domain/turn/content.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asArg, asField } from '../kernel/as.ts'
+import { asArg, asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { interfaces } from '../turn/journal/event-interface.ts'
 import { loadConversationOf, loadPageOfApprovals, loadRun, loadTurn, loadTurnOf } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 const days = (seconds: number) => `${seconds / 86_400} days`
 

@@ -4,11 +4,11 @@ import { CLAIM_TTL, claimTurn, releaseClaim, renewClaim, type Claim } from '../.
 import type { ClaimEvent } from '../../domain/turn/journal/event.ts'
 import { WRITER_TOKEN } from '../../domain/turn/append/writer.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder, type InputFieldBuilder } from '../kernel/builder.ts'
 import { interfaces } from '../turn/journal/event-interface.ts'
 import { loadParticipant, loadTurnOf } from '../kernel/loaders.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 const ClaimScopeEnum = builder.enumType('ClaimScope', {
   description: 'Determines which other claims on the same turn a claim excludes.',

@@ -2,7 +2,7 @@
 
 import type { RunEvent, VisibleRun } from '../../domain/turn/journal/event.ts'
 import { readRunEvents } from '../../domain/agent/run/wait.ts'
-import { asArg } from '../kernel/as.ts'
+import { asArg } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { interfaces } from '../turn/journal/event-interface.ts'
 

@@ -12,11 +12,11 @@ import { MAX_TOOLS } from '../../domain/agent/definition/tool-definition.ts'
 import type { Run } from '../../domain/agent/definition/visible-run.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
 import { AuthoredTurnInput } from '../turn/append.ts'
-import { asField, asNewField } from '../kernel/as.ts'
+import { asField, asNewField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { ContextStrategyEnum, SemanticRecallInput } from '../memory/context.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 import { ToolDefinitionInput } from './tool-definition.ts'
 
 const number = (value: number) => value.toLocaleString('en-US')

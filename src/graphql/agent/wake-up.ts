@@ -2,7 +2,7 @@
 
 import { getWakeUps, wakeUpCursor, type WakeUp } from '../../domain/agent/claim/wake-up-page.ts'
 import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
-import { asArg } from '../kernel/as.ts'
+import { asArg } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf } from '../kernel/connection.ts'
 import { loadTurnOf } from '../kernel/loaders.ts'

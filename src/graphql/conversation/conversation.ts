@@ -11,17 +11,31 @@ import {
 import { DEFAULT_PAGE_SIZE, type Page } from '../../domain/kernel/page.ts'
 import type { AsOfInput } from '../../domain/memory/as-of.ts'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import { asArg } from '../kernel/as.ts'
+import { asArg } from '../kernel/view/named.ts'
 import { asOfArg, enterPast } from '../memory/as-of.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
-import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { loadConversation, loadTurnCount } from '../kernel/loaders.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from '../kernel/metadata.ts'
 import { Node } from '../kernel/node.ts'
 import type { RequestContext } from '../kernel/request.ts'
 import { loadConversationWithTurns, loadOnlyTurns } from '../turn/turn-pages.ts'
 import { turnsAhead } from '../turn/turns-ahead.ts'
+
+export const ConversationVisibilityEnum = builder.enumType('ConversationVisibility', {
+  description: 'Actors that may see a conversation.',
+  values: {
+    OPEN: {
+      description:
+        'Every actor of the tenant. An actor that is not a participant joins automatically by appending a turn.',
+    },
+    MEMBERS: {
+      description:
+        'Present and former participants only. For any other actor, the conversation looks like an unknown id. Only a '
+        + 'present participant may add participants or change the conversation.',
+    },
+  } as const,
+})
 
 /** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) => loadTurnCount(context, conversation.id)

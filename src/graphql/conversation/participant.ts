@@ -13,14 +13,14 @@ import { DEFAULT_PAGE_SIZE, type Page } from '../../domain/kernel/page.ts'
 import { participantCursor } from '../../domain/conversation/participant/participant-page.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../../errors.ts'
 import { AgentInput, RespondEnum } from '../agent/agent.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPageOfParticipants, loadParticipant, loadParticipantCount, loadUnreadCount } from '../kernel/loaders.ts'
 import { METADATA } from '../kernel/metadata.ts'
 import { Node } from '../kernel/node.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
   description: 'Kind of actor. It does not affect what the participant may see or do.',

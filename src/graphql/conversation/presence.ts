@@ -2,12 +2,12 @@
 
 import { setPresence } from '../../domain/conversation/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPresence } from '../kernel/loaders.ts'
 import { participantPayload } from './participant.ts'
-import { orErrors } from '../kernel/result.ts'
+import { orErrors } from '../kernel/errors.ts'
 
 export const PresenceStateEnum = builder.enumType('PresenceState', {
   description:

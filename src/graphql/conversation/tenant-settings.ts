@@ -10,11 +10,11 @@ import {
   type TenantSettings,
 } from '../../domain/conversation/tenant-settings.ts'
 import { InvalidInput, NotAllowed } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { ContextStrategyEnum } from '../memory/context.ts'
-import { orErrors, payload } from '../kernel/result.ts'
-import { RetentionEnum } from '../trust/retention-enum.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
+import { RetentionEnum } from '../trust/retention.ts'
 
 const RedactModeEnum = builder.enumType('RedactMode', {
   description:

@@ -3,13 +3,13 @@
 import { updateParticipant } from '../../domain/conversation/participant/update-participant.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import { AgentInput, RespondEnum } from '../agent/agent.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadParticipantDetails } from '../kernel/loaders.ts'
 import { METADATA_PATCH, REPLACED_METADATA } from '../kernel/metadata.ts'
 import { HistoryVisibilityEnum, participantPayload } from './participant.ts'
-import { orErrors } from '../kernel/result.ts'
+import { orErrors } from '../kernel/errors.ts'
 
 builder.objectField('Participant', 'metadata', (t) =>
   t.field({

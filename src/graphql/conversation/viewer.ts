@@ -2,11 +2,11 @@
 
 import { RIGHTS } from '../../domain/kernel/rights/principal.ts'
 import { derivedId } from '../../domain/kernel/derived-id.ts'
-import { asArg } from '../kernel/as.ts'
+import { asArg } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { Node } from '../kernel/node.ts'
 import { ParticipantKindEnum } from './participant.ts'
-import { RightEnum } from '../kernel/rights/right.ts'
+import { RightEnum } from '../kernel/rights/rights.ts'
 
 builder.objectType('Viewer', {
   interfaces: [Node],

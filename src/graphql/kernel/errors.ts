@@ -1,5 +1,6 @@
-// The error types of the API. Expected errors of a mutation, recall or buildContext are members of its result union;
-// expected errors of other fields are GraphQL errors with the same code. server/graphql/yoga.ts masks all other errors.
+// The error types of the API, and result unions. A mutation, recall or buildContext returns `<verb>Result`: its payload,
+// `<verb>Payload`, or one of its expected errors. Expected errors of other fields are GraphQL errors with the same code.
+// server/graphql/yoga.ts masks all other errors.
 
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../../domain/turn/turn.ts'
@@ -166,3 +167,15 @@ export function toGraphQLError(error: unknown): GraphQLError | null {
     extensions: { code: cause.code, ...issues, ...retry },
   })
 }
+
+type ErrorClass = new (...args: never[]) => DomainError
+
+/**
+ * Returns the `errors` option of a field, which makes its type the union `<verb>Result` of its own type and the errors.
+ */
+export function orErrors(verb: string, types: ErrorClass[], description = 'The payload, or an error.') {
+  return { types, union: { name: `${verb}Result`, description } }
+}
+
+/** Returns the reference of `<verb>Payload`, the type that a mutation returns on success. */
+export const payload = <Shape extends object>(verb: string) => builder.objectRef<Shape>(`${verb}Payload`)

@@ -6,7 +6,7 @@ import { inThePast, momentOf, type AsOfInput } from '../../domain/memory/as-of.t
 import { InvalidInput } from '../../errors.ts'
 import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from '../kernel/builder.ts'
 import type { RequestContext } from '../kernel/request.ts'
-import { rootFields } from '../kernel/root-fields.ts'
+import { rootFields } from '../kernel/execution/selection.ts'
 
 const AsOf = builder.inputType('AsOf', {
   description:

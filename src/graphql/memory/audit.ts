@@ -7,7 +7,7 @@ import {
   MAX_USERS,
   type MemoryAudit as Audit,
 } from '../../domain/memory/fact/audit.ts'
-import { asArg } from '../kernel/as.ts'
+import { asArg } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 
 const MemoryAudit = builder

@@ -8,14 +8,14 @@ import { MAX_STORED } from '../../domain/memory/context/store.ts'
 import { MAX_FACTS, MAX_PROFILES } from '../../domain/memory/context/material/profiles-and-facts.ts'
 import { MAX_QUERY } from '../../domain/memory/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { asOfField, enterPast } from './as-of.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { Context } from './context-object.ts'
 import { RecallScopeEnum } from './recall.ts'
 import { readOnReplica } from '../kernel/request.ts'
-import { orErrors } from '../kernel/result.ts'
+import { orErrors } from '../kernel/errors.ts'
 
 /** Maximum `tokenBudget` of a context that is built without waiting for other contexts of the tenant. */
 const UNGATED_TOKENS = 100_000

@@ -7,11 +7,11 @@ import { MAX_LENGTHS } from '../../domain/memory/fact/content-hash.ts'
 import { MAX_FACTS, MAX_REASON, recordFacts, retractFact } from '../../domain/memory/fact/record.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../../errors.ts'
 import { NO_PAGE } from '../../domain/kernel/page.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder, type ObjectFieldBuilder } from '../kernel/builder.ts'
 import { atConversation, atConversationIfGiven, conversationRef } from '../conversation/conversation-ref.ts'
 import { FactEdge } from './fact.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 const extractionFields = (t: ObjectFieldBuilder<FactExtraction>) => ({
   facts: t.field({

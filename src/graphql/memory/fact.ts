@@ -2,7 +2,7 @@
 
 import { factCursor, getFactPage, MAX_SEARCH, type Fact } from '../../domain/memory/fact/fact.ts'
 import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
-import { asArg } from '../kernel/as.ts'
+import { asArg } from '../kernel/view/named.ts'
 import { asOfArg, enterPast } from './as-of.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversationIfGiven, conversationRef } from '../conversation/conversation-ref.ts'
@@ -102,6 +102,13 @@ builder.objectType('Fact', {
 })
 
 builder.objectFields('Fact', (t) => ({
+  importedAt: t.expose('importedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'Time at which the server received the fact, if a client gave the time `observedAt`: in recordFacts, '
+      + 'or as `createdAt` of an imported turn. Null if the server set `observedAt`.',
+  }),
   importance: t.exposeFloat('importance', {
     description:
       'How important the fact is, 0 to 1: how often it was stated (0.4), on how many days before today it was recalled '

@@ -4,11 +4,11 @@ import { getProfiles, type UserProfile } from '../../domain/memory/profile/profi
 import { DEFAULT_FACTS, MAX_FACTS, refreshUserProfile } from '../../domain/memory/profile/refresh.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../../errors.ts'
 import { derivedId } from '../../domain/kernel/derived-id.ts'
-import { asArg, asField } from '../kernel/as.ts'
+import { asArg, asField } from '../kernel/view/named.ts'
 import { asOfArg, enterPast } from './as-of.ts'
 import { builder } from '../kernel/builder.ts'
 import { Node } from '../kernel/node.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 builder.objectType('UserProfile', {
   interfaces: [Node],

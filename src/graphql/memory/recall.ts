@@ -14,14 +14,14 @@ import {
 } from '../../domain/memory/recall/recall.ts'
 import { MAX_SUMMARIES } from '../../domain/memory/recall/summaries.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { asOfField, enterPast } from './as-of.ts'
 import { builder } from '../kernel/builder.ts'
 import { PageInfo, type PageShape } from '../kernel/connection.ts'
 import { atConversationIfGiven, conversationRef } from '../conversation/conversation-ref.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from '../kernel/metadata.ts'
 import { readOnReplica } from '../kernel/request.ts'
-import { orErrors } from '../kernel/result.ts'
+import { orErrors } from '../kernel/errors.ts'
 import { RoleEnum } from '../turn/turn.ts'
 
 const HITS_PER_RECALL = MAX_PAGED_HITS.toLocaleString('en-US')

@@ -12,10 +12,10 @@ import {
   type UndoneReconciliation,
 } from '../../domain/memory/fact/reconcile/undo-reconciliation.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversationIfGiven, conversationRef } from '../conversation/conversation-ref.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 const ReconcileFactsPayload = payload<Reconciliation>('ReconcileFacts').implement({
   description: 'Result of reconciling facts.',

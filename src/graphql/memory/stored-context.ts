@@ -4,7 +4,7 @@
 import { replyCursor } from '../../domain/memory/context/stored.ts'
 import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
 import type { Turn } from '../../domain/turn/turn.ts'
-import { asArg } from '../kernel/as.ts'
+import { asArg } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { Context } from './context-object.ts'

@@ -1,18 +1,21 @@
 // Summaries of a conversation's oldest turns, the compaction policy, and the mutations that compact on demand.
 
-import { DEFAULTS as DEFAULT_POLICY, policyOf } from '../../domain/conversation/compaction-policy.ts'
+import {
+  DEFAULTS as DEFAULT_POLICY,
+  policyOf,
+  type CompactionPolicy as Policy,
+} from '../../domain/conversation/compaction-policy.ts'
 import { compact, summarize, type Compaction } from '../../domain/memory/summary/compact.ts'
 import { pageOfSummaries, summaryCursor, type Summary } from '../../domain/memory/summary/summary.ts'
-import type { CompactionPolicy as Policy } from '../../domain/conversation/compaction-policy.ts'
 import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { loadConversationOf, loadSummaries, loadSummarizedThrough } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 builder.objectType('Summary', {
   description:

@@ -15,13 +15,13 @@ import {
 import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
 import type { Right } from '../../domain/kernel/rights/principal.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
 import { Node } from '../kernel/node.ts'
 import { ParticipantKindEnum } from '../conversation/participant.ts'
-import { orErrors, payload } from '../kernel/result.ts'
-import { RightEnum } from '../kernel/rights/right.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
+import { RightEnum } from '../kernel/rights/rights.ts'
 
 builder.objectType('ApiKey', {
   interfaces: [Node],

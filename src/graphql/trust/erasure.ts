@@ -7,10 +7,10 @@ import { getErasure, type Erasure } from '../../domain/trust/erasure/erasure.ts'
 import { setLegalHold } from '../../domain/trust/erasure/legal-hold.ts'
 import { verifyErasureReceipt, type ErasureReceipt } from '../../domain/trust/erasure/receipt.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, atConversationIfGiven, conversationRef } from '../conversation/conversation-ref.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 const ErasureKindEnum = builder.enumType('ErasureKind', {
   description: 'Kind of the erased subject.',

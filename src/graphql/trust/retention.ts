@@ -3,10 +3,27 @@
 
 import { pruneConversations } from '../../domain/trust/erasure/retention.ts'
 import { InvalidInput, NotAllowed } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
-import { orErrors, payload } from '../kernel/result.ts'
-import { RetentionEnum } from './retention-enum.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
+import type { Conversation } from '../../domain/conversation/conversation.ts'
+
+export const RetentionEnum = builder.enumType('Retention', {
+  description:
+    'Retention of the content of turns once summaries cover them, so that contexts no longer need it. Pinned turns '
+    + 'keep their content, and so do all turns under legal hold.',
+  values: {
+    FULL: { description: 'The content is kept.' },
+    AUDIT_ONLY: {
+      description:
+        'Text, parts, citations, metadata and embeddings are removed, and `contentHash` is a keyed hash of the content. '
+        + 'Needs the server setting INTEGRITY_KEY.',
+    },
+    EPHEMERAL: {
+      description: 'As AUDIT_ONLY, but without a hash; tool calls, client ids and trace ids are removed too.',
+    },
+  } satisfies Record<Conversation['retention'], object>,
+})
 
 builder.objectFields('Conversation', (t) => ({
   retention: t.field({

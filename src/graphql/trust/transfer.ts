@@ -12,11 +12,11 @@ import { continueExport, PAGE_CHARACTERS, PAGE_LINES, type ExportPage } from '..
 import { MAX_LINE_BYTES } from '../../domain/trust/transfer/format.ts'
 import { BATCH_LINES, continueImport } from '../../domain/trust/transfer/import/import.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asArg, asField } from '../kernel/as.ts'
+import { asArg, asField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversationIfGiven, conversationRef } from '../conversation/conversation-ref.ts'
 import { Node } from '../kernel/node.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 const DAYS = ABANDONED_MS / (24 * 60 * 60 * 1000)
 

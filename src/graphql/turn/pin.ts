@@ -2,9 +2,9 @@
 
 import { pinTurn, unpinTurn, type Pinned } from '../../domain/turn/pin.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
-import { asField } from '../kernel/as.ts'
+import { asField } from '../kernel/view/named.ts'
 import { builder, type InputFieldBuilder } from '../kernel/builder.ts'
-import { orErrors, payload } from '../kernel/result.ts'
+import { orErrors, payload } from '../kernel/errors.ts'
 
 const pinFields = (t: InputFieldBuilder) => ({
   turnId: t.id({ required: true, description: 'Id of any version of the turn.' }),

@@ -6,7 +6,7 @@ import { DEFAULT_PAGE_SIZE, NO_PAGE, type Page } from '../../domain/kernel/page.
 import type { Turn } from '../../domain/turn/turn.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
-import { loadConversationOf } from '../kernel/loaders.ts'
+import { loadConversationOf, loadTurn } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
 import { turnsTemplate } from './turn-json.ts'
 import { loadPageOfTurns } from './turn-pages.ts'
@@ -170,6 +170,29 @@ builder.objectType('Turn', {
     }),
   }),
 })
+
+builder.objectFields('Turn', (t) => ({
+  replyTo: t.field({
+    type: 'Turn',
+    nullable: true,
+    description:
+      'The turn to which this turn replies, in the version given by `replyToId`. Null if there is none, if the viewer '
+      + 'does not see it, or if it was erased.',
+    sharing: 'PER_VIEWER',
+    resolve: async (turn, _, context) => {
+      if (turn.replyToId === null) return null
+      const target = await loadTurn(context, turn.replyToId)
+      return target === null || target.status === 'ERASED' ? null : target
+    },
+  }),
+  importedAt: t.expose('importedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'Time at which the server received an imported turn, whose `createdAt` is the time that the client '
+      + 'gave. Null for other turns, whose `createdAt` the server set.',
+  }),
+}))
 
 const { Connection: TurnConnection, Edge } = connectionOf<Turn>('Turn', 'turns', turnCursor)
 export const TurnEdge = Edge

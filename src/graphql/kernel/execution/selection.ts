@@ -1,5 +1,5 @@
-// Finds the fields that a field's selection set selects, with those of its fragments. graphql-js finds them during the
-// execution; resolvers need them before, to read what is selected and nothing else.
+// Finds the fields that a selection set selects, with those of its fragments. graphql-js finds them during the execution;
+// resolvers need them before, to read what is selected and nothing else, and so do the checks of a whole operation.
 
 import {
   getNamedType,
@@ -11,6 +11,8 @@ import {
   type GraphQLObjectType,
   type GraphQLResolveInfo,
   type SelectionSetNode,
+  type DocumentNode,
+  type FragmentDefinitionNode,
 } from 'graphql'
 
 /** The schema, and the fragments of the document. */
@@ -75,4 +77,25 @@ export function selectedByField(info: GraphQLResolveInfo): readonly Selected[] |
 export function selectedIn(document: Document, { node, definition }: Selected): readonly Selected[] | null {
   const type = definition && getNamedType(definition.type)
   return isObjectType(type) ? selectedBy(document, type, node) : null
+}
+
+/**
+ * Yields the fields that an operation selects on its root type, each of which is a read or a write: those of fragments
+ * included, and those that `@skip` or `@include` may exclude.
+ */
+export function* rootFields(
+  document: DocumentNode,
+  { selectionSet }: { selectionSet: SelectionSetNode },
+): Generator<FieldNode> {
+  for (const selection of selectionSet.selections) {
+    if (selection.kind === Kind.FIELD) yield selection
+    else if (selection.kind === Kind.INLINE_FRAGMENT) yield* rootFields(document, selection)
+    else {
+      const name = selection.name.value
+      const fragment = document.definitions.find(
+        (each): each is FragmentDefinitionNode => each.kind === Kind.FRAGMENT_DEFINITION && each.name.value === name,
+      )
+      if (fragment) yield* rootFields(document, fragment)
+    }
+  }
 }

@@ -1,5 +1,6 @@
-// Adds the rights that each root field needs to its description, from the table in domain/kernel/rights/rights.ts. Records in the
-// audit log which root fields a credential is refused, and which it uses as another actor.
+// The rights of credentials: their enum. Adds the rights that each root field needs to its description, from the table
+// in domain/kernel/rights/rights.ts. Records in the audit log which root fields a credential is refused, and which it
+// uses as another actor.
 
 import type { GraphQLField, GraphQLSchema } from 'graphql'
 import { auditRecord } from '../../../domain/kernel/audit/line.ts'
@@ -8,6 +9,8 @@ import { describeRule } from '../../../domain/kernel/rights/rights-text.ts'
 import { VERBS, type Verb } from '../../../domain/kernel/rights/rights.ts'
 import type { NotAllowed } from '../../../errors.ts'
 import type { RequestContext } from '../request.ts'
+import type { Right } from '../../../domain/kernel/rights/principal.ts'
+import { builder } from '../builder.ts'
 
 /** Returns the verb of a root field: the option `verb`, or the name of a mutation; null if it needs no right. */
 export function verbOf({ name, extensions }: Pick<GraphQLField<unknown, unknown>, 'name' | 'extensions'>): Verb | null {
@@ -81,3 +84,22 @@ export function withRights(schema: GraphQLSchema): GraphQLSchema {
   }
   return schema
 }
+
+/** The rights that a credential can permit. */
+export const RightEnum = builder.enumType('Right', {
+  description: 'Right of a credential. docs/rights.md lists the right that each operation needs.',
+  values: {
+    READ: { value: 'read', description: 'Read what the viewer sees, and subscribe to it.' },
+    WRITE: { value: 'write', description: 'Create conversations, write turns and facts, and join and leave.' },
+    ACT_AS: { value: 'act-as', description: 'Read and write as another actor: `as`, and `actor` of a turn.' },
+    MANAGE: {
+      value: 'manage',
+      description: 'Do in every visible conversation what its owner may do; import turns; search the whole tenant.',
+    },
+    ERASE: { value: 'erase', description: 'Delete conversations and erase content.' },
+    OPERATE: {
+      value: 'operate',
+      description: 'Observe jobs and audits, and manage API keys, legal holds and the settings of the tenant.',
+    },
+  } as const satisfies Record<string, { value: Right; description: string }>,
+})

@@ -1,4 +1,5 @@
-// Sets the viewer of an operation before anything is executed: the actor in `as`, or otherwise the principal.
+// Sets the viewer of an operation before anything is executed: the actor in `as`, or otherwise the principal. The yoga
+// plugin does so for every operation that yoga executes.
 
 import { getOperationAST, GraphQLError, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
 import { z } from 'zod'
@@ -9,8 +10,9 @@ import { actAs } from '../../../domain/kernel/view.ts'
 import { toGraphQLError } from '../errors.ts'
 import type { RequestContext } from '../request.ts'
 import { noteActing, noteRefusal } from '../rights/rights.ts'
-import { rootFields } from '../root-fields.ts'
+import { rootFields } from '../execution/selection.ts'
 import { actorOf } from './named.ts'
+import type { Plugin } from 'graphql-yoga'
 
 type Operation = {
   schema: GraphQLSchema
@@ -71,3 +73,18 @@ function refusalOf(error: unknown): GraphQLError {
   if (!refusal) throw error
   return refusal
 }
+
+/** The plugin. It must come after the plugin of the limits, so that an operation beyond them costs no read of the actor. */
+export const useView = (): Plugin<RequestContext> => ({
+  onExecute({ args, context, setResultAndStopExecution }) {
+    const stop = (error: GraphQLError | null) => {
+      if (error) setResultAndStopExecution({ errors: [error] })
+    }
+    const error = enterView(context, args)
+    return error instanceof Promise ? error.then(stop) : stop(error)
+  },
+  async onSubscribe({ args, setResultAndStopExecution }) {
+    const error = await enterView(args.contextValue, args)
+    if (error) setResultAndStopExecution({ errors: [error] })
+  },
+})

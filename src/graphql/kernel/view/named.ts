@@ -1,5 +1,6 @@
-// Finds the actor that an operation names with `as`. Pure. The fields that may name an actor are found once per
-// operation, so an operation without `as` costs one look-up.
+// `as`: the argument of the fields of Query and Subscription, and the field of the inputs of mutations, that names the
+// actor of the whole operation. Finds this actor. The fields that may name one are found once per operation, so an
+// operation without `as` costs one look-up.
 
 import {
   getNamedType,
@@ -13,7 +14,27 @@ import {
   type OperationDefinitionNode,
   type ValueNode,
 } from 'graphql'
-import { rootFields } from '../root-fields.ts'
+import { rootFields } from '../execution/selection.ts'
+import type { InputFieldBuilder, ObjectFieldBuilder } from '../builder.ts'
+
+const DEFAULT = 'Defaults to the viewer of the request.'
+const KNOWN = 'Fails with UNKNOWN_ACTOR unless it owns a conversation of the tenant, or is or was a participant of one.'
+const SAME = 'All root fields of an operation must name the same actor.'
+
+/** The argument `as` of a field that reads. */
+export const asArg = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>) => ({
+  as: arg.string({ description: `Actor in whose view the operation is answered. ${DEFAULT} ${KNOWN} ${SAME}` }),
+})
+
+/** The field `as` of an input. `purpose` says what the actor does; it may add a rule. */
+export const asField = (t: InputFieldBuilder, purpose = 'Actor for whom the operation runs.') => ({
+  as: t.string({ description: `${purpose} The result is in its view. ${DEFAULT} ${KNOWN} ${SAME}` }),
+})
+
+/** The field `as` of the input of a mutation with the option `introducesActor`. */
+export const asNewField = (t: InputFieldBuilder, purpose: string) => ({
+  as: t.string({ description: `${purpose} The result is in its view. ${DEFAULT} May be a new actor. ${SAME}` }),
+})
 
 type Variables = Readonly<Record<string, unknown>>
 /** Returns the actor that a root field names; null or undefined for none. */

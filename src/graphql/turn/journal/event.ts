@@ -13,7 +13,7 @@ import type {
 import { MAX_ENTRIES_BEHIND } from '../../../domain/turn/journal/reader-state.ts'
 import { readEventsOf } from '../../../domain/turn/journal/reader.ts'
 import { getFacts } from '../../../domain/memory/fact/fact.ts'
-import { asArg } from '../../kernel/as.ts'
+import { asArg } from '../../kernel/view/named.ts'
 import { builder } from '../../kernel/builder.ts'
 import { ConversationEvent, interfaces } from './event-interface.ts'
 import { atConversation } from '../../conversation/conversation-ref.ts'

@@ -5,7 +5,7 @@ import { MAX_UNREAD } from '../../../domain/conversation/participant/participant
 import { readInbox } from '../../../domain/turn/journal/inbox.ts'
 import { MAX_UNREAD_CONVERSATIONS } from '../../../domain/turn/journal/unread.ts'
 import { REPEAT_MS, REPEATS } from '../../../domain/turn/journal/wake-ups.ts'
-import { asArg } from '../../kernel/as.ts'
+import { asArg } from '../../kernel/view/named.ts'
 import { builder } from '../../kernel/builder.ts'
 import { loadConversation, loadTurn, loadUnreadCount } from '../../kernel/loaders.ts'
 

@@ -4,14 +4,14 @@
 
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { schema } from '../../../../src/graphql/schema.ts'
-import { acceptsActor } from '../../../../src/graphql/kernel/view/named.ts'
-import { requestedApprovals } from '../../../support/approvals.ts'
-import { backends } from '../../../support/backend.ts'
-import { WRITER } from '../../../support/writer.ts'
-import { take, TENANT, useClients, type Answer } from '../client.ts'
-import { createConversation } from '../../../../src/domain/conversation/conversation.ts'
-import { sql } from '../../../support/sql.ts'
+import { schema } from '../../../../../src/graphql/schema.ts'
+import { acceptsActor } from '../../../../../src/graphql/kernel/view/named.ts'
+import { requestedApprovals } from '../../../../support/approvals.ts'
+import { backends } from '../../../../support/backend.ts'
+import { WRITER } from '../../../../support/writer.ts'
+import { take, TENANT, useClients, type Answer } from '../../client.ts'
+import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
+import { sql } from '../../../../support/sql.ts'
 
 const CANARY = 'canary-51c7'
 const fieldsOf = (type: 'Query' | 'Mutation' | 'Subscription') =>

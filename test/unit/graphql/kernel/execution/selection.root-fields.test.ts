@@ -2,7 +2,7 @@
 
 import { parse, type OperationDefinitionNode } from 'graphql'
 import { expect, it } from 'vitest'
-import { rootFields } from '../../../../src/graphql/kernel/root-fields.ts'
+import { rootFields } from '../../../../../src/graphql/kernel/execution/selection.ts'
 
 it('root fields are found in fragments as well, in the order of the document', () => {
   const document = parse(
