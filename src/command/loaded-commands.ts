@@ -3,8 +3,7 @@
 import { Argument, type Command } from 'commander'
 import type { Client } from '../client/index.ts'
 import type { Shell } from './completion.ts'
-import type { Io } from './io.ts'
-import type { Output, Result } from './output.ts'
+import type { Io, Output, Result } from './output.ts'
 import { openTarget, type TargetOptions } from './target.ts'
 
 /** The conversation of a chat without a name, and the agent of one without a server. */

@@ -1,6 +1,9 @@
-// The output of commands: lines for people, or JSON for programs.
+// The process in which a command runs, as the commands use it: its streams, its terminal and its settings; and the
+// output of commands: lines for people, or JSON for programs.
 
 import { plain } from './text.ts'
+import type { Config } from '../config/config.ts'
+import type { Setting } from '../config/settings.ts'
 
 /** The streams of a command, and how it must write. */
 export type Output = {
@@ -10,6 +13,25 @@ export type Output = {
   write(text: string): Promise<void>
   /** Aborted by Ctrl-C, and when the reader of the output has closed its end. */
   signal: AbortSignal
+}
+
+/** The streams of a terminal. */
+export type Terminal = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; isColoured: boolean }
+
+/** The process of a command. */
+export type Io = Omit<Output, 'isJson'> & {
+  writeError(text: string): void
+  input: NodeJS.ReadableStream
+  /** Null if the input or the output is no terminal. */
+  terminal: Terminal | null
+  /** Shows a line of progress in place of the line before; an empty one removes it. Null without a terminal. */
+  draw: ((line: string) => void) | null
+  /** Defaults of --url and --token. */
+  defaults: { url?: string | undefined; token?: string | undefined }
+  /** Reads the settings of the server. @throws ConfigError */
+  loadConfig(): Config
+  /** Returns the settings as text, with their sources. */
+  readSettings(): Setting[]
 }
 
 /** The result of a command: a value for --json, and lines for people. */

@@ -7,13 +7,8 @@ import type { AsOf } from '../client/generated.ts'
 import type { Client } from '../client/index.ts'
 import { RIGHTS } from '../domain/kernel/rights/principal.ts'
 import { ownVersion } from '../runtime/package-versions.ts'
-import { selectSettings } from './config.ts'
-import type { Io } from './io.ts'
-import { JOB_STATES, listJobs } from './jobs.ts'
-import { ask, CommandFailed, tail } from './live.ts'
-import { addChat, addCompletion, addDoctor, addMcp, addReembed } from './loaded-commands.ts'
-import { print, type Output, type Result } from './output.ts'
 import {
+  selectSettings,
   conversationOf,
   listConversations,
   listFacts,
@@ -22,11 +17,15 @@ import {
   resultOfRecall,
   type FactsOptions,
 } from './read.ts'
+import { type Io, print, type Output, type Result } from './output.ts'
+import { JOB_STATES, listJobs } from './jobs.ts'
+import { ask, CommandFailed, tail } from './live.ts'
+import { addChat, addCompletion, addDoctor, addMcp, addReembed } from './loaded-commands.ts'
 import { openTarget, type TargetOptions } from './target.ts'
 import { addTransfer } from './transfer/transfer.ts'
 import { createToken, listTokens, revokeToken, rotateToken, type TokenOptions } from './token.ts'
 
-export type { Io } from './io.ts'
+export type { Io } from './output.ts'
 
 /** The exit codes of the command. */
 export const EXIT = { success: 0, failure: 1, usage: 2, unreachable: 3, interrupted: 130 } as const

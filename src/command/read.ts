@@ -1,9 +1,12 @@
-// The commands that read: conversations, history, recall, context and facts. Each returns its result; program.ts prints it.
+// The commands that read: conversations, history, recall, context, facts, and config, which reads the effective settings
+// of the server with their sources. Each returns its result; program.ts prints it.
 
 import type { AsOf } from '../client/generated.ts'
 import type { Client, ConversationHandle } from '../client/index.ts'
 import { linesOfTurn, minuteOf } from '../text/turn-lines.ts'
 import { columns, oneLine, type Result } from './output.ts'
+import type { Setting } from '../config/settings.ts'
+import { nearest } from '../text/nearest.ts'
 
 const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/
 
@@ -93,4 +96,19 @@ export async function listFacts(
     id,
   ])
   return { json: page, lines: rows.length > 0 ? columns(rows) : ['There are no facts.'] }
+}
+
+const sourceOf = ({ source, file }: Setting) => (file === null ? source : `${source} ${file}`)
+
+/** Returns the settings with these names, or all settings; or the message about the first unknown name. */
+export function selectSettings(settings: readonly Setting[], names: readonly string[]): Result | { unknown: string } {
+  const known = new Map(settings.map((setting) => [setting.name, setting]))
+  const unknown = names.find((name) => !known.has(name))
+  if (unknown !== undefined) {
+    const similar = nearest(unknown, known.keys())
+    return { unknown: `There is no setting ${unknown}.${similar ? ` Did you mean ${similar}?` : ''}` }
+  }
+  const selected = names.length > 0 ? names.map((name) => known.get(name)!) : settings
+  const rows = selected.map((setting) => [setting.name, setting.value ?? '', sourceOf(setting)])
+  return { json: selected, lines: columns([['NAME', 'VALUE', 'SOURCE'], ...rows]) }
 }

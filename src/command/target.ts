@@ -80,7 +80,7 @@ async function openOwn(
   { tenant = DEFAULT_TENANT, actor = DEFAULT_ACTOR, background }: TargetOptions,
 ): Promise<Target> {
   const { createDeps } = await import('../deps.ts')
-  const { startBackground } = await import('../domain/background/start-background.ts')
+  const { startBackground } = await import('../domain/background/jobs.ts')
   const { createServer } = await import('../server/http/http.ts')
   const { createLog } = await import('../runtime/log.ts')
   const { deps, health, close } = await createDeps(config, createLog('silent'))

@@ -6,7 +6,7 @@ import { createCleanup } from '../runtime/cleanup.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { openBus, openStore } from '../deps.ts'
 import { createAuditLog } from '../domain/kernel/audit/audit-log.ts'
-import { integrityKeysOf } from '../domain/kernel/integrity-key.ts'
+import { integrityKeysOf } from '../domain/kernel/audit/integrity.ts'
 import {
   apiKeyCursor,
   createApiKey,

@@ -1,11 +1,11 @@
 // The command `colloquy chat`: a person in a conversation, at a terminal or on plain streams.
 
 import type { Client, RequestedApproval } from '../../client/index.ts'
-import type { Output } from '../output.ts'
+import type { Output, Terminal } from '../output.ts'
 import type { Target } from '../target.ts'
 import { findTurn, read } from './commands.ts'
 import { complete, parseDecision, parseInput, type Input } from './input.ts'
-import { createPlainScreen, createTerminalScreen, type Screen, type Terminal } from './screen.ts'
+import { createPlainScreen, createTerminalScreen, type Screen } from './screen.ts'
 import { openSession, problem, questionOf, type Agents, type Session } from './session.ts'
 import { titleOf, type ChatState, type Line } from './state.ts'
 import { plain } from '../text.ts'

@@ -3,6 +3,7 @@
 
 import { createInterface, type Interface } from 'node:readline'
 import type { Line } from './state.ts'
+import type { Terminal } from '../output.ts'
 import { endOf, widthOf, wrap } from '../text.ts'
 
 export type Listener = {
@@ -24,9 +25,6 @@ export type Screen = {
   clear(): void
   close(): void
 }
-
-/** The streams of a terminal. */
-export type Terminal = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; isColoured: boolean }
 
 /** Milliseconds between redraws of the answers that are being written. */
 const REDRAW_MS = 40

@@ -1,8 +1,7 @@
 // A file of another program as the lines of an export, which it is converted to while it is read.
 
 import { createHash, type Hash } from 'node:crypto'
-import { chainHash, FIRST_HASH, sha256 } from '../../domain/trust/transfer/chain.ts'
-import { BadLine, printLine } from '../../domain/trust/transfer/format.ts'
+import { chainHash, FIRST_HASH, sha256, BadLine, printLine } from '../../domain/trust/transfer/format.ts'
 import { createChatGpt } from '../../domain/trust/transfer/foreign/chatgpt.ts'
 import { createClaude } from '../../domain/trust/transfer/foreign/claude.ts'
 import { createDiscord } from '../../domain/trust/transfer/foreign/discord.ts'

@@ -1,6 +1,6 @@
 // The progress of a transfer, as a line that is drawn again and again.
 
-import type { Io } from '../io.ts'
+import type { Io } from '../output.ts'
 
 /** Time between two updates of the line, ms. */
 const INTERVAL_MS = 200

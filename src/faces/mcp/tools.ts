@@ -4,7 +4,6 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js'
 import type { Right } from '../../domain/kernel/rights/principal.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import { appendTurn } from './append.ts'
 import type { Caller } from './caller.ts'
 import {
   textOfAppended,
@@ -20,6 +19,25 @@ import {
 } from './text.ts'
 import type { ToolInput } from './tool-input.ts'
 import { TIMEOUT, waitForTurns, WAIT_OUTPUT } from './wait.ts'
+import { VerbFailed } from '../call.ts'
+
+/**
+ * Appends the turn. If there is no conversation with the key, creates one first: the call then needs the rights of both
+ * verbs. A conversation that the caller may not see stays hidden, because creating one with the same key is allowed.
+ * @throws VerbFailed
+ */
+async function appendTurn(caller: Caller, input: Record<string, any>): Promise<object> {
+  const { conversationKey: key } = input
+  try {
+    return await caller.call('appendTurn', input)
+  } catch (error) {
+    if (!(error instanceof VerbFailed) || error.code !== 'NOT_FOUND' || key === undefined) throw error
+    // The turn that it replies to may be missing instead.
+    if (input.turn?.replyToId != null) throw error
+  }
+  await caller.call('createConversation', { key })
+  return caller.call('appendTurn', input)
+}
 
 export type Tool = ToolInput & {
   title: string

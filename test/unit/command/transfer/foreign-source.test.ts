@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { foreignSource } from '../../../../src/command/transfer/foreign-source.ts'
-import { FIRST_HASH } from '../../../../src/domain/trust/transfer/chain.ts'
+import { FIRST_HASH, parseManifest } from '../../../../src/domain/trust/transfer/format.ts'
 import { readNext } from '../../../../src/domain/trust/transfer/file-position.ts'
-import { parseManifest } from '../../../../src/domain/trust/transfer/format.ts'
 import { PROGRAMS, type Program } from '../../../../src/domain/trust/transfer/foreign/foreign.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../../../support/foreign/${name}`, import.meta.url))
