@@ -49,7 +49,7 @@ async function run(config: Config): Promise<void> {
   const [{ deps, health, pools, failed, close }, { createServer }, { startBackground }] = await Promise.all([
     createDeps(config, log, { starting }),
     import('./server/http/http.ts'),
-    import('./domain/background/start-background.ts'),
+    import('./domain/background/jobs.ts'),
   ])
   if (config.firstKeyFile) {
     const { writeFirstKey } = await import('./server/auth/first-key.ts')

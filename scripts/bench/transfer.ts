@@ -9,7 +9,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chainHash, FIRST_HASH, sha256 } from '../../src/domain/trust/transfer/chain.ts'
+import { chainHash, FIRST_HASH, sha256 } from '../../src/domain/trust/transfer/format.ts'
 import { newId } from '../../src/domain/kernel/id.ts'
 
 const TURNS_OF_CONVERSATION = 200

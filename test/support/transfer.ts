@@ -11,7 +11,7 @@ import { summarize } from '../../src/domain/memory/summary/compact.ts'
 import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { pinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
-import { chainHash, FIRST_HASH } from '../../src/domain/trust/transfer/chain.ts'
+import { chainHash, FIRST_HASH } from '../../src/domain/trust/transfer/format.ts'
 import { continueExport } from '../../src/domain/trust/transfer/export.ts'
 import { continueImport } from '../../src/domain/trust/transfer/import/import.ts'
 import {

@@ -1,6 +1,7 @@
 // The background jobs of a server: those that always run, and those that its settings enable. Jobs of other kinds are
 // never queued. Each job stores its progress in the transaction that writes the result, so that concurrent calls never
-// handle a turn or a fact twice. Users' turns are counted only if profiles are refreshed automatically.
+// handle a turn or a fact twice. Users' turns are counted only if profiles are refreshed automatically. Starts all
+// background work of a process, except embedding, which createDeps starts.
 
 import { countUserTurns, readUncounted } from '../../store/sql/memory/profile/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/memory/fact/read-due-extraction.ts'
@@ -21,6 +22,7 @@ import { continueDecidedRuns } from '../agent/run/approval/continue-decided.ts'
 import { compactDue } from '../memory/summary/compact.ts'
 import { writeTitleDue } from '../memory/summary/title.ts'
 import type { BackgroundDeps } from './deps.ts'
+import { startSweeping } from './sweep.ts'
 
 /** A kind of work, and whether the server's settings enable it. */
 type Job<Key> = Work<Key> & { isOn: boolean }
@@ -117,3 +119,22 @@ export const startJobs = (deps: BackgroundDeps): Promise<() => Promise<void>> =>
           }
         : null,
   })
+
+/**
+ * Starts the tasks of sweep.ts and the jobs of jobs.ts. Any number of processes may run them: concurrent runs never
+ * write a result twice.
+ *
+ * Returns before the jobs have started. If the job queue cannot be created, logs the error and runs only the tasks.
+ * @returns a function that stops the work and resolves when running tasks and jobs have ended
+ */
+export function startBackground(deps: BackgroundDeps): () => Promise<void> {
+  const stopSweeping = startSweeping(deps)
+  const starting = startJobs(deps).catch((err: unknown) => {
+    deps.log.error({ err }, 'could not create the job queue: no background jobs will run')
+    return async () => {}
+  })
+  return async () => {
+    const stopJobs = await starting
+    await Promise.all([stopSweeping(), stopJobs()])
+  }
+}

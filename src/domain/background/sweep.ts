@@ -13,7 +13,7 @@ import { indexTurns } from '../memory/indexing/backfill.ts'
 import { expireApprovals } from '../agent/run/approval/request-approvals.ts'
 import { endExpiredPresence } from '../conversation/presence.ts'
 import { endAbandonedCalls, endLostRuns } from '../agent/run/sweep.ts'
-import { deleteOldTransfers } from '../trust/transfer/prune.ts'
+import { deleteOldTransfers } from '../trust/transfer/transfer.ts'
 import { abortSilentTurns } from '../turn/streaming/stream.ts'
 
 /**

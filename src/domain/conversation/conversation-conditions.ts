@@ -1,7 +1,7 @@
 // Decides which conditions of rights.ts the input of createConversation or updateConversation meets. Pure.
 
 import type { ParticipantKind } from '../../store/generated/enums.ts'
-import { isForeignKind, isOtherKind } from '../kernel/rights/participant-kind.ts'
+import { isForeignKind, isOtherKind } from '../kernel/rights/principal.ts'
 import type { Condition } from '../kernel/rights/rights.ts'
 import type { Viewer } from '../kernel/view.ts'
 

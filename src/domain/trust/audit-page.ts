@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { readAuditChain, readAuditHead, readAuditLines, type AuditLineRow } from '../../store/sql/trust/audit-lines.ts'
 import { AuditOutcome } from '../../store/generated/enums.ts'
-import { verify, type Break, type Verified } from '../kernel/audit/chain.ts'
+import { verify, type Break, type Verified } from '../kernel/audit/integrity.ts'
 import { authorize } from '../kernel/rights/authorize.ts'
 import { cursorFormat } from '../kernel/cursor.ts'
 import { name, parse, text, time } from '../kernel/input.ts'

@@ -16,7 +16,7 @@ import { newId } from '../kernel/id.ts'
 import { redactInput } from '../kernel/redaction.ts'
 import { authorize, requirePermits, trusted } from '../kernel/rights/authorize.ts'
 import { id, parse } from '../kernel/input.ts'
-import { kindOfCredential } from '../kernel/rights/participant-kind.ts'
+import { kindOfCredential } from '../kernel/rights/principal.ts'
 import { actAs, sees, viewIn, type View, type Viewer } from '../kernel/view.ts'
 import { indexEntry } from '../memory/indexing/index-entry.ts'
 import { salted } from '../../text/words/hashed-terms.ts'
@@ -29,7 +29,23 @@ import { digest, linkResults, type Content } from './content.ts'
 import { findAnsweredCalls, requireUndecided } from './supersede-calls.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
 import { getTurns, type Turn } from './turn.ts'
-import type { UpdateDerivatives } from './written-edit.ts'
+
+/** A written edit: the fields of both versions from which derivatives are computed. */
+export type WrittenEdit = {
+  conversationId: string
+  /** Whether the turn has no audience. Turns with an audience are neither counted nor summarised. */
+  isPublic: boolean
+  older: { id: string; position: number; isCommitted: boolean; tokenCount: number }
+  /** The newer version is always committed. */
+  newer: { tokenCount: number }
+}
+
+/**
+ * Corrects or deletes the data derived from the older version, in the transaction that writes the newer version and
+ * under the conversation's lock. Returns the ids of the facts that it superseded. src/deps.ts injects it, because this
+ * folder must not import domain/trust/erasure.
+ */
+export type UpdateDerivatives = (tx: Tx, edit: WrittenEdit) => Promise<string[]>
 
 const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnVersionInput })
 export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>

@@ -2,7 +2,7 @@
 
 import { CLAIM_TTL, claimTurn, releaseClaim, renewClaim, type Claim } from '../../domain/agent/claim/claim.ts'
 import type { ClaimEvent } from '../../domain/turn/journal/event.ts'
-import { WRITER_TOKEN } from '../../domain/turn/append/writer.ts'
+import { WRITER_TOKEN } from '../../domain/turn/append/turn-input.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import { asField } from '../kernel/view/named.ts'
 import { builder, type InputFieldBuilder } from '../kernel/builder.ts'

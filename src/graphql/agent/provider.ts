@@ -1,6 +1,6 @@
 // The chat providers of the server: their names and models.
 
-import { getProviders, MAX_PROVIDERS } from '../../domain/agent/definition/provider.ts'
+import { getProviders, MAX_PROVIDERS } from '../../domain/agent/definition/visible.ts'
 import { builder } from '../kernel/builder.ts'
 
 builder.objectType('Provider', {

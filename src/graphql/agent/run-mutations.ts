@@ -9,7 +9,7 @@ import { MAX_INSTRUCTIONS } from '../../domain/agent/definition/agent-settings.t
 import { ROUNDS } from '../../domain/agent/run/options.ts'
 import { runTurn, type RunTurnInput as Given, type RunTurnResult } from '../../domain/agent/run/start.ts'
 import { MAX_TOOLS } from '../../domain/agent/definition/tool-definition.ts'
-import type { Run } from '../../domain/agent/definition/visible-run.ts'
+import type { Run } from '../../domain/agent/definition/visible.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
 import { AuthoredTurnInput } from '../turn/append.ts'
 import { asField, asNewField } from '../kernel/view/named.ts'

@@ -3,7 +3,7 @@
 import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
 import { isRetryable, RUN_ERRORS, type RunErrorCode } from '../../domain/agent/run/answer/failure.ts'
 import { runCursor, type ProviderCall as Call } from '../../domain/agent/run/run.ts'
-import type { Run } from '../../domain/agent/definition/visible-run.ts'
+import type { Run } from '../../domain/agent/definition/visible.ts'
 import { asArg } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'

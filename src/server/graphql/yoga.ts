@@ -49,7 +49,7 @@ export type ServerConfig = Pick<
 export type WithBody = { parsedBody?: GraphQLParams }
 
 /** Gives yoga the body that doors/graphql.ts has already parsed, so that yoga does not parse a large body again at once. */
-export const useParsedBody = (): Plugin<object, WithBody> => ({
+const useParsedBody = (): Plugin<object, WithBody> => ({
   onRequestParse({ serverContext: { parsedBody }, setRequestParser }) {
     if (parsedBody !== undefined) setRequestParser(() => parsedBody)
   },

@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { newId } from '../../../src/domain/kernel/id.ts'
-import type { Condition, Relation, Verb } from '../../../src/domain/kernel/rights/rights.ts'
+import type { Relation } from '../../../src/domain/kernel/rights/relation.ts'
+import type { Condition, Verb } from '../../../src/domain/kernel/rights/rights.ts'
 import type { Viewer } from '../../../src/domain/kernel/view.ts'
 import * as domain from '../../../src/index.ts'
 import {

@@ -18,7 +18,7 @@ import type { Platform } from '../../kernel/platform.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
 import { claimNotHeld } from '../../turn/append/append-refusal.ts'
 import type { Turn } from '../../turn/turn.ts'
-import { hashOfWriter, writerToken } from '../../turn/append/writer.ts'
+import { hashOfWriter, writerToken } from '../../turn/append/turn-input.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import {
   CLAIM_SCOPES,

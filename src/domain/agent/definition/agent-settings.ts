@@ -8,7 +8,7 @@ import type { ParticipantKind, Respond } from '../../../store/generated/enums.ts
 import { dropWakeUps } from '../../../store/sql/agent/wake-up/drop-wake-ups.ts'
 import { updateResponding } from '../../../store/sql/agent/wake-up/update-responding.ts'
 import { between, name, text, tokensPerDay } from '../../kernel/input.ts'
-import { kindOfCredential, lessTrusted } from '../../kernel/rights/participant-kind.ts'
+import { kindOfCredential, lessTrusted } from '../../kernel/rights/principal.ts'
 import { toolDefinitions } from './tool-definition.ts'
 import type { Viewer } from '../../kernel/view.ts'
 

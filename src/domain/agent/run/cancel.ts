@@ -6,7 +6,7 @@ import { authorize, requirePermits, requireWriter, trusted } from '../../kernel/
 import { id, parse } from '../../kernel/input.ts'
 import { abortOwnTurn } from '../../turn/streaming/stream.ts'
 import type { Viewer } from '../../kernel/view.ts'
-import { toRun, type Run } from '../definition/visible-run.ts'
+import { toRun, type Run } from '../definition/visible.ts'
 import { changeRun } from './change.ts'
 import type { RunDeps } from './deps.ts'
 import { requireRun } from './run.ts'

@@ -12,7 +12,7 @@ import { kindOf } from '../../kernel/id.ts'
 import { paging, slice, type Page, type Paging } from '../../kernel/page.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import type { Viewer } from '../../kernel/view.ts'
-import { toRun, type Run } from '../definition/visible-run.ts'
+import { toRun, type Run } from '../definition/visible.ts'
 
 export type ProviderCall = ProviderCallRow
 

@@ -1,6 +1,8 @@
-// The state machine of a run. Pure; change.ts applies it under the row's lock.
+// The state machine of a run, and the duration of the lease that the process which executes it holds. Pure; change.ts
+// changes the state under the row's lock.
 
 import type { RunState } from '../../../store/generated/enums.ts'
+import type { Platform } from '../../kernel/platform.ts'
 
 export type RunEvent =
   /** The agent has answered. */
@@ -41,3 +43,14 @@ export function step(state: RunState, event: RunEvent): RunStep {
   if (next !== undefined) return { outcome: 'changed', next }
   return { outcome: state === 'CANCELLED' && event === 'cancel' ? 'repeated' : 'refused' }
 }
+
+/** Maximum duration of the lease, s. It is renewed after each third of its duration. */
+const MAX_SECONDS = 8
+
+/**
+ * Duration of the lease of a run, of its open turn and of its claim, s: at most that of other streaming turns. After it,
+ * other processes notice that the process that executes the run has died. Short, because viewers see an answer that no
+ * longer grows until then.
+ */
+export const runLeaseSeconds = ({ streamLeaseMs }: Pick<Platform, 'streamLeaseMs'>): number =>
+  Math.min(MAX_SECONDS, streamLeaseMs / 1000)

@@ -12,11 +12,10 @@ import { announceRun, changeRun, WAIT_MS } from './change.ts'
 import { readDecidedReply } from './approval/decided-reply.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure } from './answer/failure.ts'
-import { runLeaseSeconds } from './lease.ts'
+import { runLeaseSeconds, type RunEvent } from './state.ts'
 import { optionsOf } from './options.ts'
 import { requestApprovals, type CallToApprove } from './approval/request-approvals.ts'
 import { callsToApprove, settleCalls } from './tools/settle-calls.ts'
-import type { RunEvent } from './state.ts'
 import { invalidCalls, offeredTools } from './tools/tools.ts'
 
 /** Maximum number of runs that the sweep reads at once. */

@@ -2,7 +2,7 @@
 
 import type { HistoryVisibility, ParticipantKind } from '../../../store/generated/enums.ts'
 import { isSameJson } from '../../kernel/merge-patch.ts'
-import { isForeignKind, isOtherKind } from '../../kernel/rights/participant-kind.ts'
+import { isForeignKind, isOtherKind } from '../../kernel/rights/principal.ts'
 import type { Condition } from '../../kernel/rights/rights.ts'
 import type { Viewer } from '../../kernel/view.ts'
 

@@ -5,7 +5,7 @@ import { insertAuditLines, lockAuditHead } from '../../../store/sql/trust/audit-
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Db, Tx } from '../../../store/db/db.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
-import { chain } from './chain.ts'
+import { chain } from './integrity.ts'
 import { Coalescer, type Counted } from './coalesce.ts'
 import type { AuditRecord } from './line.ts'
 

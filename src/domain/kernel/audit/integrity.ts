@@ -1,8 +1,25 @@
-// Computes and verifies the hash chain of the audit log. The hash of a line covers the hash of the previous line and
-// all values of the line, so that verification finds removed, changed and reordered lines. Pure.
+// Keyed hashes that show changes of stored records. Derives the keys of the audit log, of erasure receipts and of content
+// hashes from the operator's INTEGRITY_KEY. Computes and verifies the hash chain of the audit log: the hash of a line
+// covers the hash of the previous line and all values of the line, so that verification finds removed, changed and
+// reordered lines. Pure.
 
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import type { AuditLineRow } from '../../../store/sql/trust/audit-lines.ts'
+
+/** One key per purpose, so that a hash that was made for one purpose cannot be used for another. */
+export type IntegrityKeys = Readonly<Record<'audit' | 'receipt' | 'content', Buffer>>
+
+const derive = (secret: string, purpose: string) =>
+  Buffer.from(hkdfSync('sha256', secret, '', `colloquy ${purpose}`, 32))
+
+/** Returns the keys, which are derived by HKDF-SHA-256; null without a secret. */
+export const integrityKeysOf = (secret: string | undefined): IntegrityKeys | null =>
+  secret === undefined
+    ? null
+    : { audit: derive(secret, 'audit'), receipt: derive(secret, 'receipt'), content: derive(secret, 'content') }
+
+/** Returns the HMAC-SHA-256 of the text, in hexadecimal. */
+export const keyedHash = (key: Buffer, text: string): string => createHmac('sha256', key).update(text).digest('hex')
 
 /** The sequence number and the hash of the newest line of a chain; 0 and '' for an empty chain. */
 export type ChainEnd = { seq: number; hash: string }

@@ -3,8 +3,7 @@
 import type { Clock } from '../../../runtime/clock.ts'
 import type { PresenceStore } from '../../../bus/presence.ts'
 import { Unavailable } from '../../../errors.ts'
-import type { PresenceState } from './presence-state.ts'
-import { announcePresence, type Publisher } from './publisher.ts'
+import { type PresenceState, announcePresence, type Publisher } from './publisher.ts'
 
 /** Dependencies of changes of presence. */
 export type PresenceDeps = Publisher & {

@@ -3,7 +3,10 @@
 
 import type { Subject } from '../../../store/jobs/job-queue.ts'
 import type { Bus } from '../../../bus/bus.ts'
-import type { PresenceState } from './presence-state.ts'
+
+/** The presence states, in the order in which the GraphQL schema lists them. */
+export const PRESENCE_STATES = ['ONLINE', 'TYPING', 'THINKING', 'AWAY', 'OFFLINE'] as const
+export type PresenceState = (typeof PRESENCE_STATES)[number]
 
 export type ConversationMessage =
   /** New entries up to `seq`. */

@@ -1,6 +1,11 @@
-// The relation of an actor to a conversation, from the stored data that determines it. Pure.
+// The relations of an actor to a conversation, and the stored data that determines the relation. Pure.
 
-import type { Relation } from './rights.ts'
+/**
+ * Relations of the acting actor to a conversation, closest first. An OWNER is also an ADMINISTRATOR, and an
+ * ADMINISTRATOR is also a PARTICIPANT. FORMER is a former participant; STRANGER was never a participant.
+ */
+export const RELATIONS = ['OWNER', 'ADMINISTRATOR', 'PARTICIPANT', 'FORMER', 'STRANGER'] as const
+export type Relation = (typeof RELATIONS)[number]
 
 /** The stored data that determines an actor's relation to a conversation. */
 type RelationData = {
@@ -17,3 +22,7 @@ export function relationOf(actor: string, { owner, visibility, participant }: Re
   if (isPresent) return participant.administrator ? 'ADMINISTRATOR' : 'PARTICIPANT'
   return participant === null ? 'STRANGER' : 'FORMER'
 }
+
+/** Whether the relation is at least the required one. */
+export const reaches = (relation: Relation, required: Relation): boolean =>
+  RELATIONS.indexOf(relation) <= RELATIONS.indexOf(required)

@@ -3,13 +3,6 @@
 
 import type { Right } from './principal.ts'
 
-/**
- * Relations of the acting actor to a conversation, closest first. An OWNER is also an ADMINISTRATOR, and an
- * ADMINISTRATOR is also a PARTICIPANT. FORMER is a former participant; STRANGER was never a participant.
- */
-export const RELATIONS = ['OWNER', 'ADMINISTRATOR', 'PARTICIPANT', 'FORMER', 'STRANGER'] as const
-export type Relation = (typeof RELATIONS)[number]
-
 /** Requires an actor with at least this relation or a credential with the right; without a relation, only the right. */
 export type Permit = { relation?: 'OWNER' | 'ADMINISTRATOR' | 'PARTICIPANT'; right: Right }
 
@@ -286,7 +279,3 @@ export type Verb = keyof typeof RULES
 
 /** The rule of each verb. A verb is an exported function of the domain that takes `(deps, viewer, …)`. */
 export const VERBS: Readonly<Record<Verb, VerbRule>> = RULES
-
-/** Whether the relation is at least the required one. */
-export const reaches = (relation: Relation, required: Relation): boolean =>
-  RELATIONS.indexOf(relation) <= RELATIONS.indexOf(required)

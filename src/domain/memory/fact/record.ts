@@ -23,7 +23,7 @@ import {
 } from '../../kernel/rights/authorize.ts'
 import { kindOf } from '../../kernel/id.ts'
 import { id, name, parse, pastTime, share, text } from '../../kernel/input.ts'
-import { kindOfCredential, kindOfRole, lessTrusted } from '../../kernel/rights/participant-kind.ts'
+import { kindOfCredential, kindOfRole, lessTrusted } from '../../kernel/rights/principal.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { statementShape } from './content-hash.ts'
 import { toFact, type Fact } from './fact.ts'

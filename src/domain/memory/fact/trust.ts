@@ -3,7 +3,7 @@
 // trusted fact never supersedes a more trusted one: if it would win by time, confidence or hash, both are kept.
 
 import type { ParticipantKind } from '../../../store/generated/enums.ts'
-import { TRUST } from '../../kernel/rights/participant-kind.ts'
+import { TRUST } from '../../kernel/rights/principal.ts'
 
 /** Trust of a person's statement about themselves. */
 const OWN = 3

@@ -17,7 +17,7 @@ import {
 } from '../../../store/sql/memory/summary/read-uncovered-turns.ts'
 import { writeSummary } from '../../../store/sql/memory/summary/write-summary.ts'
 import type { Platform } from '../../kernel/platform.ts'
-import { askProvider } from '../../kernel/ask-provider.ts'
+import { askProvider } from '../../../providers/ports/call-failed.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
 import { newId } from '../../kernel/id.ts'
 import { toSpanCandidate, toSummarizerTurn } from './convert-turn.ts'

@@ -3,8 +3,7 @@
 // has set is never replaced.
 
 import { SYSTEM } from '../../../store/db/scope.ts'
-import { writeEntry } from '../../../store/sql/turn/journal/write-entry.ts'
-import { lockJournal } from '../../../store/sql/turn/journal/write-entry.ts'
+import { writeEntry, lockJournal } from '../../../store/sql/turn/journal/write-entry.ts'
 import {
   readFirstTurns,
   readTitleState,
@@ -15,7 +14,7 @@ import {
 import { withTransaction } from '../../../store/db/tx.ts'
 import { oneLine, type SummarizerTurn } from '../../../providers/ports/summarizer.ts'
 import { cutTitle } from '../../../text/title.ts'
-import { askProvider } from '../../kernel/ask-provider.ts'
+import { askProvider } from '../../../providers/ports/call-failed.ts'
 import { summarizerFor } from '../../conversation/compaction-policy.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'

@@ -3,8 +3,7 @@
 
 import { NotAllowed } from '../../../errors.ts'
 import type { ParticipantKind } from '../../../store/generated/enums.ts'
-import { TRUST } from '../../kernel/rights/participant-kind.ts'
-import { RIGHTS } from '../../kernel/rights/principal.ts'
+import { TRUST, RIGHTS } from '../../kernel/rights/principal.ts'
 import type { Verb } from '../../kernel/rights/rights.ts'
 import type { Viewer } from '../../kernel/view.ts'
 

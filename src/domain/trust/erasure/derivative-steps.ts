@@ -24,7 +24,7 @@ import { supersedeFacts } from '../../../store/sql/memory/fact/write-facts.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { revokeSummaries } from '../../../store/sql/memory/summary/write-summary.ts'
 import { membersOf } from '../../memory/fact/write.ts'
-import type { UpdateDerivatives } from '../../turn/written-edit.ts'
+import type { UpdateDerivatives } from '../../turn/supersede.ts'
 
 /** A conversation to delete, with its journal locked. */
 export type DeletedConversation = { tenant: string; conversationId: string }

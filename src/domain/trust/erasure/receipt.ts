@@ -7,7 +7,7 @@ import type { ErasureKind } from '../../../store/generated/enums.ts'
 import { auditRecord, type AuditRecord } from '../../kernel/audit/line.ts'
 import { authorize } from '../../kernel/rights/authorize.ts'
 import { text, parse } from '../../kernel/input.ts'
-import { keyedHash, type IntegrityKeys } from '../../kernel/integrity-key.ts'
+import { keyedHash, type IntegrityKeys } from '../../kernel/audit/integrity.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import type { Viewer } from '../../kernel/view.ts'
 

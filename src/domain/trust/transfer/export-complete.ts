@@ -10,8 +10,7 @@ import {
   type ConversationsOf,
 } from '../../../store/sql/trust/transfer/read-conversation.ts'
 import { readFactsAfter, readListAfter } from '../../../store/sql/trust/transfer/read-memory.ts'
-import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult } from './export-step.ts'
-import { FIRST_PLACE, type Stage } from './position.ts'
+import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult, FIRST_PLACE, type Stage } from './position.ts'
 
 type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>
 type ListStage = StageAt<'profile' | 'erasure' | 'heldUser'>

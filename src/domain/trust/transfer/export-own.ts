@@ -10,8 +10,7 @@ import { getConversations } from '../../conversation/conversation.ts'
 import { toParticipant } from '../../conversation/participant/participant.ts'
 import { getProfiles } from '../../memory/profile/profile.ts'
 import type { Viewer } from '../../kernel/view.ts'
-import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult } from './export-step.ts'
-import { FIRST_PLACE, type Stage } from './position.ts'
+import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult, FIRST_PLACE, type Stage } from './position.ts'
 
 type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>
 

@@ -2,8 +2,7 @@
 // `readNext` checks each line against it. An import checks its batches with it, and the command a whole file before it
 // imports it. Pure, except that the position is changed in place.
 
-import { chainHash, sha256 } from './chain.ts'
-import { BadLine, MAX_LINE_BYTES, parseLine, type Line } from './format.ts'
+import { chainHash, sha256, BadLine, MAX_LINE_BYTES, parseLine, type Line } from './format.ts'
 import { checkOrder, type OrderState } from './import/import-state.ts'
 
 export type FilePosition = {

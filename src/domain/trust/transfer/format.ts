@@ -1,6 +1,7 @@
 // The format of a transfer file: one JSON object a line. The first line is the manifest; then come the conversations,
 // each with its journal, its participants and an end line; then facts, profiles, receipts and legal holds; and last the
-// end line with the counts and the hash. docs/import-and-export.md describes it. Pure.
+// end line with the counts and the hash. Each hash covers the previous hash and the next line, so that a transfer that
+// continues needs only the last hash. docs/import-and-export.md describes it. Pure.
 
 import { z } from 'zod'
 import {
@@ -22,6 +23,7 @@ import type { Column, ColumnType } from '../../../store/sql/trust/transfer/colum
 import { nearest } from '../../../text/nearest.ts'
 import { statementShape } from '../../memory/fact/content-hash.ts'
 import { id, isTooDeep, json, name, storable, TOO_DEEP } from '../../kernel/input.ts'
+import { createHash } from 'node:crypto'
 
 export const FORMAT = 'colloquy-transcript'
 /** The version of the format that this server writes, and the newest that it reads. */
@@ -231,3 +233,13 @@ export function parseLine(line: string): Line {
 
 /** Returns the text of a line, without its line break. */
 export const printLine = (line: object): string => JSON.stringify(line)
+
+/** The hash before the first line. */
+export const FIRST_HASH = ''
+
+/** Returns the SHA-256 of the text in hexadecimal. */
+export const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex')
+
+/** Returns the hash after the line: SHA-256 of the previous hash in hexadecimal and the line, without its line break. */
+export const chainHash = (previous: string, line: string): string =>
+  createHash('sha256').update(previous, 'utf8').update(line, 'utf8').digest('hex')

@@ -1,10 +1,13 @@
-// How far an export has come: the lines after which it continues, and the counts and the hash of the lines so far. A
+// The steps of an export, each one read of the database and the stage that follows it, and how far an export has come:
+// the lines after which it continues, and the counts and the hash of the lines so far. A
 // client keeps it as an opaque cursor, so an export can be continued after the last page that the client has stored,
 // by any process. Pure.
 
 import { z } from 'zod'
 import { InvalidInput } from '../../../errors.ts'
-import { FIRST_HASH } from './chain.ts'
+import { FIRST_HASH } from './format.ts'
+import type { Platform } from '../../kernel/platform.ts'
+import type { ConversationsOf } from '../../../store/sql/trust/transfer/read-conversation.ts'
 
 const seq = z.int().min(0)
 const place = z.object({ createdAt: z.iso.datetime(), id: z.string() })
@@ -61,3 +64,22 @@ export function decodePosition(cursor: string, transferId: string, conversationI
   }
   throw InvalidInput.at('after', `is not a cursor of the export ${transferId}`)
 }
+
+export type ExportedLine = { type: string } & Record<string, unknown>
+
+/** The lines of a step, in order, and the next stage. */
+export type StepResult = { objects: ExportedLine[]; next: Stage }
+
+export type StepDeps = Platform
+
+/** Reads the next lines of an export at that stage. */
+export type Step = (deps: StepDeps, scope: ConversationsOf, stage: Stage) => Promise<StepResult>
+
+/** Maximum number of rows that one step reads. */
+export const STEP_ROWS = 500
+/** Number of bytes of content after which a step reads no more turns. */
+export const STEP_BYTES = 512 * 1024
+
+/** Adds the type to the objects of a read. */
+export const linesOf = (type: string, objects: readonly Record<string, unknown>[]): ExportedLine[] =>
+  objects.map((each) => ({ type, ...each }))

@@ -1,9 +1,10 @@
 // Transfers: exports and imports with their progress. Starts, reads and cancels them; export.ts and import.ts continue
-// them. A transfer that is not continued for ABANDONED_MS ends, and the conversation that it was importing expires.
+// them. A transfer that is not continued for ABANDONED_MS ends, and the conversation that it was importing expires. The
+// rows of old transfers are deleted: the file of an export belongs to the client, and what an import has written stays.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../../errors.ts'
-import type { Tx } from '../../../store/db/db.ts'
+import type { Tx, Db } from '../../../store/db/db.ts'
 import { ownVersion } from '../../../runtime/package-versions.ts'
 import { TransferScope, type TransferDirection, type TransferState } from '../../../store/generated/enums.ts'
 import {
@@ -14,6 +15,7 @@ import {
   lockTransfer,
   readTransfer,
   type TransferRow,
+  deleteTransfersBefore,
 } from '../../../store/sql/trust/transfer/transfers.ts'
 import { deleteStagedConversation } from '../../../store/sql/trust/transfer/write-conversation.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
@@ -25,6 +27,7 @@ import type { Platform } from '../../kernel/platform.ts'
 import type { Condition } from '../../kernel/rights/rights.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { BadLine, FORMAT, FORMAT_VERSION, parseManifest, printLine, type Manifest } from './format.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 
 /** Time after which an unfinished transfer that is not continued ends, ms: seven days. */
 export const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000
@@ -239,3 +242,12 @@ export async function cancelTransfer(deps: Platform, viewer: Viewer, input: Canc
     return toTransfer((await readTransfer(tx, tenant, transferId))!)
   })
 }
+
+/** Time after its last change for which a transfer can be read, ms: 30 days. */
+export const KEPT_MS = 30 * 24 * 60 * 60 * 1000
+/** Maximum number of transfers that one statement deletes. */
+const BATCH = 1_000
+
+/** Deletes transfers that did not change for KEPT_MS, and returns their number. Any number of processes may run it. */
+export const deleteOldTransfers = ({ db, clock }: { db: Db; clock: Pick<Clock, 'Date'> }): Promise<number> =>
+  deleteTransfersBefore(db, new Date(clock.Date.now() - KEPT_MS), BATCH)

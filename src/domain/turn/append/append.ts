@@ -14,13 +14,19 @@ import { holdText } from '../../../store/sql/turn/streaming/held-text.ts'
 import type { Condition } from '../../kernel/rights/rights.ts'
 import { actAs, type Viewer } from '../../kernel/view.ts'
 import { refusalOf } from './append-refusal.ts'
-import { hashOfWriter, writerToken } from './writer.ts'
+import {
+  hashOfWriter,
+  writerToken,
+  streamingTurnInput,
+  turnInput,
+  type ParsedTurn,
+  type TurnInput,
+} from './turn-input.ts'
 import { single, type Appended, type AppendedTurns } from './appended.ts'
 import { contentOf, toParts, type Content } from '../content.ts'
 import { placeResults, type GivenTurn } from './tool-results.ts'
 import { getTurns, type Turn } from '../turn.ts'
 import { toRow, toTurn } from '../turn-row.ts'
-import { streamingTurnInput, turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
 
 /** Returns the content of a turn's input; `path` is the turn's path in error texts. @throws InvalidInput */
 export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {

@@ -1,9 +1,12 @@
-// Schemas of the input that appends a turn, opens a streaming turn, or writes a newer version of a turn.
+// Schemas of the input that appends a turn, opens a streaming turn, or writes a newer version of a turn; and the token of
+// the writer of a streaming turn. The client generates the token, so a lost response does not lose it. Only its hash is
+// stored, so readers of the database cannot write to the turn.
 
 import { z } from 'zod'
 import { Role } from '../../../store/generated/enums.ts'
 import { count, id, metadata, name, pastTime, text } from '../../kernel/input.ts'
 import { parts } from '../content.ts'
+import { createHash } from 'node:crypto'
 
 const citation = z.object({
   documentId: text(1000).nullish(),
@@ -48,3 +51,13 @@ export const streamingTurnInput = turnInput.omit({ content: true, parts: true })
 /** The input of a newer version. It has no audience, because the audience of a turn cannot change. */
 export const turnVersionInput = turnInput.omit({ audience: true }).strict()
 export type ParsedTurn = z.output<typeof turnInput>
+
+/** Minimum and maximum length of a writer's token, in characters. */
+export const WRITER_TOKEN = { min: 16, max: 200 }
+
+export const writerToken = text(WRITER_TOKEN.max).pipe(
+  z.string().min(WRITER_TOKEN.min, `must have at least ${WRITER_TOKEN.min} characters`),
+)
+
+/** Returns the stored form of a token: SHA-256 in hexadecimal digits. */
+export const hashOfWriter = (token: string): string => createHash('sha256').update(token, 'utf8').digest('hex')

@@ -2,7 +2,7 @@
 
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
-import type { Run } from '../../agent/definition/visible-run.ts'
+import type { Run } from '../../agent/definition/visible.ts'
 import type { ConversationEvent, VisibleEvent } from './event.ts'
 
 /** Estimated size of the fields with a limited length, in bytes. */

@@ -3,14 +3,14 @@
 // names. All subscriptions of a process share the event objects; `projectEvent` removes data that viewers must not see.
 
 import type { ApprovalRow } from '../../../store/sql/agent/approval/read-approvals.ts'
-import type { PresenceState } from '../../kernel/live/presence-state.ts'
+import type { PresenceState } from '../../kernel/live/publisher.ts'
 import type { FactVisibility } from '../../../store/sql/turn/journal/read-journal.ts'
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import type { SummaryRow } from '../../../store/sql/memory/summary/read-summaries.ts'
 import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../../conversation/participant/participant.ts'
 import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, type View } from '../../kernel/view.ts'
-import { toRun, type Run } from '../../agent/definition/visible-run.ts'
+import { toRun, type Run } from '../../agent/definition/visible.ts'
 
 type Common = { conversationId: string; at: Date }
 

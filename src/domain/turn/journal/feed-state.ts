@@ -6,7 +6,7 @@ import type { ConversationVisibility } from '../../../store/generated/enums.ts'
 import type { ParticipantRow } from '../../../store/sql/conversation/participant/read-participants.ts'
 import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../../conversation/participant/participant.ts'
-import type { PresenceState } from '../../kernel/live/presence-state.ts'
+import type { PresenceState } from '../../kernel/live/publisher.ts'
 import { viewIn, type View } from '../../kernel/view.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from './event.ts'
 

@@ -1,8 +1,14 @@
-// Merges the waiting deltas of a writer into one chunk, and computes the end of each delta. Pure: delta-queue.ts writes
-// the chunks.
+// Merges the waiting deltas of a writer into one chunk, and computes the end of each delta. A delta may end in the first
+// half of a surrogate pair; the next one then begins with the second half. Pure: delta-queue.ts writes the chunks.
 
 import type { ChunkRow, Delta } from '../../../store/sql/turn/streaming/append-chunks.ts'
-import { isFirstHalf, startsWithSecondHalf } from './surrogates.ts'
+
+/** Whether the UTF-16 unit is the first half of a pair. */
+export const isFirstHalf = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
+const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
+
+/** Whether the text begins with the second half of a pair. */
+export const startsWithSecondHalf = (text: string) => isSecondHalf(text.charCodeAt(0))
 
 /** A delta to write at UTF-16 offset `start`; null means the turn's end. `writer` is the hash of the writer's token. */
 export type DeltaWrite = {

@@ -7,9 +7,10 @@ import { appendChunks, type ChunkRow, type Delta } from '../../../store/sql/turn
 import { appendHeld, readHeldText, type HeldText } from '../../../store/sql/turn/streaming/held-text.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { noteRemoved, type Removed } from '../../kernel/redaction.ts'
-import type { DeltaQueue, OnWritten, Written } from './delta-queue.ts'
+import { type DeltaQueue, type OnWritten, type Written, createDeltaQueue } from './delta-queue.ts'
 import type { DeltaWrite } from './delta-batch.ts'
 import { MAX_HELD, release } from './hold-back.ts'
+import { announceDelta } from '../../kernel/live/publisher.ts'
 
 type HeldDeps = Pick<Platform, 'pool' | 'detectors' | 'audit' | 'limits'>
 
@@ -117,4 +118,14 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
     write: (delta) => inOrder(delta.turnId, () => write(delta)),
     seal: (tenant, turnId, by) => inOrder(turnId, () => seal(tenant, turnId, by)),
   }
+}
+
+/**
+ * Creates the queue that writes all deltas: this file writes those of turns whose text is held back for redaction,
+ * delta-queue.ts all others. Opening a turn determines whether its text is held back, and stores that with the turn.
+ * @param pool connections for appends and deltas
+ */
+export function createDeltas(platform: Platform, pool: Platform['pool']): DeltaQueue {
+  const onWritten: OnWritten = (...written) => announceDelta(platform, ...written)
+  return createDeltaQueue(pool, platform.limits.turnBytes, onWritten, createHeldDeltas(platform, pool, onWritten))
 }

@@ -6,7 +6,7 @@
 // several words of up to WINDOW units. Published text never changes, so the pieces, concatenated, are the stored text.
 
 import { placeholder, redact, type CustomDetector } from '../../../text/redact/redact.ts'
-import { isFirstHalf } from './surrogates.ts'
+import { isFirstHalf } from './delta-batch.ts'
 
 /** Minimum length of the held-back text, in UTF-16 units. */
 export const WINDOW = 256

@@ -2,9 +2,8 @@
 // amount of data, and waits until it is granted; it keeps it until its answer is written or its connection is closed.
 // So a client that does not read its answers keeps few of them in memory, and its further operations wait.
 
-import type { ByteBudget, ByteShare } from '../../../domain/kernel/limits/byte-budget.ts'
+import { type ByteBudget, type ByteShare, ANSWER_BYTES } from '../../../domain/kernel/limits/byte-budget.ts'
 import type { Viewer } from '../../../domain/kernel/view.ts'
-import { ANSWER_BYTES } from '../../../domain/kernel/limits/answer-budget.ts'
 
 /** Size of the data or answer of an operation, in bytes, up to which it needs no share. */
 export const FREE_BYTES = 128 * 1024

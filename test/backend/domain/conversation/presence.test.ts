@@ -3,7 +3,7 @@
 // store in memory, because Redis has a clock of its own.
 
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { PresenceState } from '../../../../src/domain/kernel/live/presence-state.ts'
+import type { PresenceState } from '../../../../src/domain/kernel/live/publisher.ts'
 import { readEventsOf } from '../../../../src/domain/turn/journal/reader.ts'
 import { newId } from '../../../../src/domain/kernel/id.ts'
 import { removeParticipant } from '../../../../src/domain/conversation/participant/participant.ts'

@@ -7,10 +7,9 @@ import {
   verifyAuditLog,
   VERIFY_LINES,
 } from '../../../../src/domain/trust/audit-page.ts'
-import { chain } from '../../../../src/domain/kernel/audit/chain.ts'
+import { chain, integrityKeysOf } from '../../../../src/domain/kernel/audit/integrity.ts'
 import { auditRecord } from '../../../../src/domain/kernel/audit/line.ts'
 import { pruneAuditLog } from '../../../../src/domain/kernel/audit/prune.ts'
-import { integrityKeysOf } from '../../../../src/domain/kernel/integrity-key.ts'
 import type { Principal } from '../../../../src/domain/kernel/rights/principal.ts'
 import { NotAllowed } from '../../../../src/errors.ts'
 import { insertAuditLines, lockAuditHead } from '../../../../src/store/sql/trust/audit-lines.ts'

@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { ANSWER_BYTES } from '../../../../src/domain/kernel/limits/answer-budget.ts'
+import { ANSWER_BYTES } from '../../../../src/domain/kernel/limits/byte-budget.ts'
 import { appendTurns } from '../../../../src/domain/turn/append/append.ts'
 import { waitingBytes } from '../../../../src/server/live/outbox.ts'
 import { STALLED_MS } from '../../../../src/server/live/unread-data.ts'

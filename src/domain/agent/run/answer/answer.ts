@@ -14,7 +14,7 @@ import {
   type Attempt,
 } from '../../../../store/sql/agent/wake-up/attempt-wake-up.ts'
 import { readDueWakeUp, RETRY_MS, type DueWakeUp } from '../../../../store/sql/agent/wake-up/due-wake-ups.ts'
-import type { Run } from '../../definition/visible-run.ts'
+import type { Run } from '../../definition/visible.ts'
 import { answerStep, MAX_ANSWER_RUNS } from './answer-step.ts'
 import type { RunDeps } from '../deps.ts'
 import { holdClaim } from './hold-claim.ts'

@@ -8,7 +8,7 @@ import type { RunRow } from '../../../../store/sql/agent/run/run-columns.ts'
 import { claimTurn, releaseClaim, renewClaim } from '../../claim/claim.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { Viewer } from '../../../kernel/view.ts'
-import { runLeaseSeconds } from '../lease.ts'
+import { runLeaseSeconds } from '../state.ts'
 
 export type HeldClaim = {
   token: string

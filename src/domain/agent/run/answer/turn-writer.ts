@@ -5,11 +5,11 @@ import { backoffMs, every, sleep } from '../../../../runtime/clock.ts'
 import { DomainError, InvalidInput, ServerBusy, StreamClosed } from '../../../../errors.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { StreamDeps } from '../../../turn/streaming/delta-queue.ts'
-import { isFirstHalf } from '../../../turn/streaming/surrogates.ts'
+import { isFirstHalf } from '../../../turn/streaming/delta-batch.ts'
 import { appendDelta } from '../../../turn/streaming/stream.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import { RunFailure } from './failure.ts'
-import { runLeaseSeconds } from '../lease.ts'
+import { runLeaseSeconds } from '../state.ts'
 
 /** Maximum length of one delta, in UTF-16 units. */
 const MAX_DELTA = 64 * 1024

@@ -16,7 +16,7 @@ import {
 } from '../../../../store/sql/memory/fact/write-facts.ts'
 import { withTransaction } from '../../../../store/db/tx.ts'
 import { runStepsYielding } from '../../../../runtime/yield.ts'
-import { askProvider } from '../../../kernel/ask-provider.ts'
+import { askProvider } from '../../../../providers/ports/call-failed.ts'
 import { newId } from '../../../kernel/id.ts'
 import type { FactDeps } from '../deps.ts'
 import { embedFacts } from '../index/index-facts.ts'

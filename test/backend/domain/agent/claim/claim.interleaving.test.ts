@@ -14,7 +14,7 @@ import {
 } from '../../../../../src/domain/agent/claim/state.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
-import { hashOfWriter } from '../../../../../src/domain/turn/append/writer.ts'
+import { hashOfWriter } from '../../../../../src/domain/turn/append/turn-input.ts'
 import { DomainError } from '../../../../../src/errors.ts'
 import type { ClaimState } from '../../../../../src/store/sql/agent/claim/claim-columns.ts'
 import { SYSTEM } from '../../../../../src/store/db/scope.ts'

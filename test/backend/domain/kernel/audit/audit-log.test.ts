@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../../src/runtime/clock.ts'
 import { createAuditLog } from '../../../../../src/domain/kernel/audit/audit-log.ts'
-import { verify, type Verified } from '../../../../../src/domain/kernel/audit/chain.ts'
+import { verify, type Verified } from '../../../../../src/domain/kernel/audit/integrity.ts'
 import { auditRecord, MAX_RESOURCES } from '../../../../../src/domain/kernel/audit/line.ts'
 import { pruneAuditLines, readAuditChain } from '../../../../../src/store/sql/trust/audit-lines.ts'
 import { withTransaction } from '../../../../../src/store/db/tx.ts'

@@ -11,8 +11,7 @@ import {
   getParticipants,
   removeParticipant,
 } from '../../../../../src/domain/conversation/participant/participant.ts'
-import { lessTrusted } from '../../../../../src/domain/kernel/rights/participant-kind.ts'
-import { type Right } from '../../../../../src/domain/kernel/rights/principal.ts'
+import { lessTrusted, type Right } from '../../../../../src/domain/kernel/rights/principal.ts'
 import { commitTurn, appendDelta } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'

@@ -7,15 +7,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { DomainError, NotAllowed, NotFound } from '../../../../../src/errors.ts'
 import { deleteConversation } from '../../../../../src/domain/trust/erasure/delete-conversation.ts'
 import { RIGHTS, type Principal, type Right } from '../../../../../src/domain/kernel/rights/principal.ts'
-import {
-  CONDITIONS,
-  reaches,
-  RELATIONS,
-  VERBS,
-  type Permit,
-  type Relation,
-} from '../../../../../src/domain/kernel/rights/rights.ts'
-import { relationOf } from '../../../../../src/domain/kernel/rights/relation.ts'
+import { CONDITIONS, VERBS, type Permit } from '../../../../../src/domain/kernel/rights/rights.ts'
+import { reaches, relationOf, RELATIONS, type Relation } from '../../../../../src/domain/kernel/rights/relation.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'
 import { runTurn } from '../../../../../src/domain/agent/run/start.ts'
 import * as domain from '../../../../../src/index.ts'

@@ -2,8 +2,12 @@
 
 import { describe, expect, it } from 'vitest'
 import { getConversations } from '../../../../../src/domain/conversation/conversation.ts'
-import { deleteOldTransfers, KEPT_MS } from '../../../../../src/domain/trust/transfer/prune.ts'
-import { getTransfer, startExport } from '../../../../../src/domain/trust/transfer/transfer.ts'
+import {
+  deleteOldTransfers,
+  KEPT_MS,
+  getTransfer,
+  startExport,
+} from '../../../../../src/domain/trust/transfer/transfer.ts'
 import { backends } from '../../../../support/backend.ts'
 import { sql } from '../../../../support/sql.ts'
 import { exportLines, importLines } from '../../../../support/transfer.ts'

@@ -13,7 +13,7 @@ import { eraseTurn } from '../../../../../src/domain/trust/erasure/erase-turn.ts
 import { mergeDeltas } from '../../../../../src/domain/turn/streaming/delta-batch.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { getTurns } from '../../../../../src/domain/turn/turn.ts'
-import { hashOfWriter } from '../../../../../src/domain/turn/append/writer.ts'
+import { hashOfWriter } from '../../../../../src/domain/turn/append/turn-input.ts'
 import type { TurnStatus } from '../../../../../src/store/generated/enums.ts'
 import { appendChunks } from '../../../../../src/store/sql/turn/streaming/append-chunks.ts'
 import { closeTurn, type ClosedTurn } from '../../../../../src/store/sql/turn/streaming/close-turn.ts'

@@ -1,7 +1,7 @@
 // The hash chain of the audit log: verification detects each kind of tampering, and lines without the current key.
 
 import { describe, expect, it } from 'vitest'
-import { chain, verify, type Verified } from '../../../../../src/domain/kernel/audit/chain.ts'
+import { chain, verify, type Verified } from '../../../../../src/domain/kernel/audit/integrity.ts'
 
 const KEY = Buffer.alloc(32, 1)
 const START: Verified = { seq: 0, hash: '', keyedFrom: null }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../../../src/domain/memory/fact/content-hash.ts'
 import { mergeProfile, type ProfileFact } from '../../../../../src/domain/memory/profile/merge.ts'
-import { TRUST } from '../../../../../src/domain/kernel/rights/participant-kind.ts'
+import { TRUST } from '../../../../../src/domain/kernel/rights/principal.ts'
 import { countInline } from '../../../../../src/text/tokens.ts'
 
 /**

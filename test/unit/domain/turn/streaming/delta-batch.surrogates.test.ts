@@ -1,7 +1,7 @@
 // The halves of surrogate pairs.
 
 import { expect, it } from 'vitest'
-import { isFirstHalf, startsWithSecondHalf } from '../../../../../src/domain/turn/streaming/surrogates.ts'
+import { isFirstHalf, startsWithSecondHalf } from '../../../../../src/domain/turn/streaming/delta-batch.ts'
 
 const FIRST = '\ud83d'
 const SECOND = '\ude00'

@@ -2,7 +2,7 @@
 // for the model.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startBackground } from '../../../../../../src/domain/background/start-background.ts'
+import { startBackground } from '../../../../../../src/domain/background/jobs.ts'
 import { addParticipant, removeParticipant } from '../../../../../../src/domain/conversation/participant/participant.ts'
 import { eraseTurn } from '../../../../../../src/domain/trust/erasure/erase-turn.ts'
 import { getApprovalPages, type Approval } from '../../../../../../src/domain/agent/run/approval/approval.ts'

@@ -6,7 +6,7 @@ import type { ActiveFact } from '../../../../../../src/domain/memory/fact/active
 import { contentHash } from '../../../../../../src/domain/memory/fact/content-hash.ts'
 import { openPairs } from '../../../../../../src/domain/memory/fact/reconcile/judged-pairs.ts'
 import { planSteps, type ReconciliationPlan } from '../../../../../../src/domain/memory/fact/reconcile/reconcile.ts'
-import { TRUST } from '../../../../../../src/domain/kernel/rights/participant-kind.ts'
+import { TRUST } from '../../../../../../src/domain/kernel/rights/principal.ts'
 import { runSteps } from '../../../../../../src/runtime/yield.ts'
 import type { Verdict } from '../../../../../../src/providers/ports/fact-judge.ts'
 

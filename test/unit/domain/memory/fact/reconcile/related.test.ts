@@ -9,7 +9,7 @@ import { type ActiveFact, isKeptApart } from '../../../../../../src/domain/memor
 import { planSteps, type ReconciliationPlan } from '../../../../../../src/domain/memory/fact/reconcile/reconcile.ts'
 import { relatedSteps } from '../../../../../../src/domain/memory/fact/reconcile/related.ts'
 import { contradicts, isSame, toComparedFact } from '../../../../../../src/domain/memory/fact/reconcile/same.ts'
-import { TRUST } from '../../../../../../src/domain/kernel/rights/participant-kind.ts'
+import { TRUST } from '../../../../../../src/domain/kernel/rights/principal.ts'
 import { runSteps } from '../../../../../../src/runtime/yield.ts'
 
 type Stored = ActiveFact & {
