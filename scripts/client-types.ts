@@ -23,7 +23,7 @@ import {
   type GraphQLSchema,
   type SelectionSetNode,
 } from 'graphql'
-import * as documents from '../src/client/documents.ts'
+import * as documents from '../src/client/verbs/documents.ts'
 
 /** The TypeScript type of each scalar in results. Inputs accept the same types. */
 const SCALARS: Record<string, string> = {

@@ -1,17 +1,17 @@
 // The client of a Colloquy server, for browsers and Node: the package `colloquy-client`, and the entry point
 // `colloquy/client` of the server's package. Imports neither server code nor other packages.
 
-import { answer, type AnswerHandler, type AnswerOptions } from './answer.ts'
-import type { RequestOptions, ResumeOptions, SendOptions } from './calls.ts'
-import { createConnection, type ConnectOptions } from './connection.ts'
-import { createConversationHandle, type ConversationHandle } from './conversation.ts'
-import { CREATE_CONVERSATION } from './documents.ts'
+import { answer, type AnswerHandler, type AnswerOptions } from './conversation/answer.ts'
+import type { RequestOptions, ResumeOptions, SendOptions } from './verbs/calls.ts'
+import { createConnection, type ConnectOptions } from './transport/connection.ts'
+import { createConversationHandle, type ConversationHandle } from './conversation/conversation.ts'
+import { CREATE_CONVERSATION } from './verbs/documents.ts'
 import type { Conversation, CreateConversationInput, InboxEvent } from './generated.ts'
-import { createInbox, followInbox, type InboxState } from './inbox.ts'
-import type { Live } from './live.ts'
-import { createClientVerbs, type ClientVerbs } from './client-verbs.ts'
+import { createInbox, followInbox, type InboxState } from './conversation/inbox.ts'
+import type { Live } from './conversation/live.ts'
+import { createClientVerbs, type ClientVerbs } from './verbs/client-verbs.ts'
 
-export type { AnswerHandler, AnswerOptions, Question } from './answer.ts'
+export type { AnswerHandler, AnswerOptions, Question } from './conversation/answer.ts'
 export {
   itemsOf,
   type AnsweringOptions,
@@ -21,26 +21,26 @@ export {
   type RequestOptions,
   type ResumeOptions,
   type SendOptions,
-} from './calls.ts'
-export type { ConnectOptions } from './connection.ts'
-export type { ConversationHandle, NewTurn, NewVersion } from './conversation.ts'
-export { ColloquyError, type Issue } from './errors.ts'
-export type { FollowedEvent, FollowOptions, JoinedDelta } from './follow.ts'
+} from './verbs/calls.ts'
+export type { ConnectOptions } from './transport/connection.ts'
+export type { ConversationHandle, NewTurn, NewVersion } from './conversation/conversation.ts'
+export { ColloquyError, type Issue } from './transport/errors.ts'
+export type { FollowedEvent, FollowOptions, JoinedDelta } from './conversation/follow.ts'
 export type * from './generated.ts'
 export { possibleTypes, scalars } from './generated.ts'
-export type { InboxState } from './inbox.ts'
-export type { Live } from './live.ts'
-export type { PendingTurn } from './outbox.ts'
-export type { ConnectionState, ReportOptions } from './reports.ts'
-export { resuming, type WebSocketClass, type WebSocketLike } from './socket.ts'
-export type { Source } from './stream-parts.ts'
-export type { Transcript, TranscriptOptions } from './transcript.ts'
-export type { TranscriptState } from './transcript-state.ts'
-export { transfersOf, type Transfers } from './transfers.ts'
-export type { ClientVerbs, RequestedApproval } from './client-verbs.ts'
-export type { Context, ConversationVerbs, Recall, RunWithReplies } from './conversation-verbs.ts'
-export type { Watched } from './watch.ts'
-export type { WriteOptions } from './write.ts'
+export type { InboxState } from './conversation/inbox.ts'
+export type { Live } from './conversation/live.ts'
+export type { PendingTurn } from './conversation/outbox.ts'
+export type { ConnectionState, ReportOptions } from './transport/reports.ts'
+export { resuming, type WebSocketClass, type WebSocketLike } from './transport/socket.ts'
+export type { Source } from './conversation/stream-parts.ts'
+export type { Transcript, TranscriptOptions } from './conversation/transcript.ts'
+export type { TranscriptState } from './conversation/transcript-state.ts'
+export { transfersOf, type Transfers } from './verbs/transfers.ts'
+export type { ClientVerbs, RequestedApproval } from './verbs/client-verbs.ts'
+export type { Context, ConversationVerbs, Recall, RunWithReplies } from './verbs/conversation-verbs.ts'
+export type { Watched } from './conversation/watch.ts'
+export type { WriteOptions } from './conversation/write.ts'
 
 export type Client = ClientVerbs & {
   /**

@@ -1,7 +1,7 @@
 // The command `colloquy doctor`: inspects the installation that the settings describe, or asks a running server.
 
 import { connect, type Client } from '../client/index.ts'
-import { ColloquyError } from '../client/errors.ts'
+import { ColloquyError } from '../client/transport/errors.ts'
 import type { Config } from '../config/config.ts'
 import { checked, CHECK_MS, failure, ok, warning, type Finding } from '../inspection/finding.ts'
 import { CommandFailed } from './live.ts'

@@ -2,7 +2,7 @@
 // docs/command-line.md lists the exit codes.
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { ColloquyError } from '../client/errors.ts'
+import { ColloquyError } from '../client/transport/errors.ts'
 import type { AsOf } from '../client/generated.ts'
 import type { Client } from '../client/index.ts'
 import { RIGHTS } from '../domain/kernel/rights/principal.ts'

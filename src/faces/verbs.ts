@@ -2,7 +2,7 @@
 // every face has the same fields, views, rights, limits and errors as the API. Input and output schemas, routes and
 // descriptions are derived from the document and the schema (operation.ts).
 
-import * as documents from '../client/documents.ts'
+import * as documents from '../client/verbs/documents.ts'
 
 export const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]

@@ -1,7 +1,7 @@
-// Implements Transcript with the requests of the client (src/client/http.ts). It sends each request once, and converts
+// Implements Transcript with the requests of the client (src/client/transport/http.ts). It sends each request once, and converts
 // failures to RequestFailed.
 
-import { endpointOf, exchange, namesOf } from '../client/http.ts'
+import { endpointOf, exchange, namesOf } from '../client/transport/http.ts'
 import * as documents from './documents.ts'
 import { RequestFailed } from './errors.ts'
 import type { StoredConversation, StoredPart, StoredTurn, Transcript } from './transcript.ts'

@@ -1,6 +1,6 @@
 // The GraphQL documents of connect.ts. A test validates them against schema.graphql.
 
-import { operationOf, USER_ERROR_FRAGMENT, withFragments } from '../client/fragments.ts'
+import { operationOf, USER_ERROR_FRAGMENT, withFragments } from '../client/verbs/fragments.ts'
 
 const FRAGMENTS = {
   UserError: USER_ERROR_FRAGMENT,

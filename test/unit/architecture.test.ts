@@ -179,7 +179,13 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     [
       [{ 'src/server/live/ws.ts': 'const timer = clock.setInterval(ping, 5)' }, ['src/server/live/ws.ts']],
       [{ 'src/store/db/db.ts': 'setInterval(maintain, 5).unref()' }, ['src/store/db/db.ts']],
-      [{ 'src/runtime/clock.ts': 'clock.setInterval(run, 5)', 'src/client/write.ts': 'setInterval(beat, 5)' }, []],
+      [
+        {
+          'src/runtime/clock.ts': 'clock.setInterval(run, 5)',
+          'src/client/conversation/write.ts': 'setInterval(beat, 5)',
+        },
+        [],
+      ],
     ],
   ],
   [

@@ -1,7 +1,7 @@
 // One conversation of a chat: follows its events, appends turns, runs the agents of this chat, and asks about tool calls.
 
 import type { Client, ConversationHandle, FollowedEvent, RequestedApproval } from '../../client/index.ts'
-import { ColloquyError } from '../../client/errors.ts'
+import { ColloquyError } from '../../client/transport/errors.ts'
 import { mentionsIn } from '../../text/mentions.ts'
 import { oneLine } from '../output.ts'
 import { createPending } from './pending.ts'

@@ -3,7 +3,7 @@
 
 import { open, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises'
 import type { Transfers } from '../../client/index.ts'
-import { ColloquyError } from '../../client/errors.ts'
+import { ColloquyError } from '../../client/transport/errors.ts'
 import type { StartExportInput, Transfer } from '../../client/generated.ts'
 import type { Output, Result } from '../output.ts'
 import { createProgress, type Notes, type Progress } from './progress.ts'

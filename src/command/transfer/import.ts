@@ -3,7 +3,7 @@
 // hash, and how many lines it has written.
 
 import { createHash } from 'node:crypto'
-import { ColloquyError } from '../../client/errors.ts'
+import { ColloquyError } from '../../client/transport/errors.ts'
 import type { Transfers } from '../../client/index.ts'
 import type { Transfer } from '../../client/generated.ts'
 import { BadLine, parseManifest, FIRST_HASH } from '../../domain/trust/transfer/format.ts'

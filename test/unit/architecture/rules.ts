@@ -116,8 +116,8 @@ export const outsideAreas = (files: readonly SourceFile[]): string[] =>
 
 /** Minimum number of entries of a folder in src, and maximum number of its files. */
 const FOLDER = { entries: 2, files: 15 }
-/** Folders with other sizes: the client waits for its own division, and the hooks are one file. */
-const OTHER_SIZES = new Set(['src/client', 'src/react'])
+/** Folders with other sizes: the hooks are one file. */
+const OTHER_SIZES = new Set(['src/react'])
 
 /** Folders of src with too many files, or with a single entry. */
 export function wrongFolderSizes(files: readonly SourceFile[]): string[] {

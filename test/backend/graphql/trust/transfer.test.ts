@@ -1,7 +1,7 @@
 // Transfers over GraphQL: a large file in pages and batches, within the limits of a request.
 
 import { describe, expect, it } from 'vitest'
-import * as documents from '../../../../src/client/documents.ts'
+import * as documents from '../../../../src/client/verbs/documents.ts'
 import { backends } from '../../../support/backend.ts'
 import { useClients } from '../client.ts'
 

@@ -1,0 +1,95 @@
+// Keeps a transcript current: reads the newest turns, follows the conversation, and reads again after a gap.
+
+import { notFound, type ConversationName } from '../verbs/calls.ts'
+import type { Connection } from '../transport/connection.ts'
+import { READ_OLDER, READ_TRANSCRIPT } from '../verbs/documents.ts'
+import { follow } from './follow.ts'
+import { createLive, type Live } from './live.ts'
+import type { Acknowledged } from './outbox.ts'
+import { EMPTY, reduceTranscript, type TranscriptAction, type TranscriptState } from './transcript-state.ts'
+
+export type TranscriptOptions = {
+  /** Number of turns that are read at the start and by each call of `older`. Defaults to 50; at most 200. */
+  pageSize?: number
+  /** Whether turns have `replyTo`; see FollowOptions. Defaults to true. */
+  replies?: boolean
+}
+
+export type Transcript = Live<TranscriptState> & {
+  /** Reads the page of turns before the first turn shown. Does nothing if there are none. @throws ColloquyError */
+  older(): Promise<void>
+}
+
+async function readHistory(
+  connection: Connection,
+  name: ConversationName,
+  limit: number,
+  signal: AbortSignal,
+): Promise<TranscriptAction> {
+  const variables = { ...name, as: connection.as, limit }
+  const { conversation } = await connection.send(READ_TRANSCRIPT, variables, { signal })
+  if (!conversation) throw notFound(name)
+  const { history, participants, viewerParticipant, ...rest } = conversation
+  return {
+    type: 'read',
+    conversation: rest,
+    viewer: viewerParticipant?.actor ?? null,
+    participants: participants.nodes,
+    turns: history,
+    hasOlder: history.length === limit,
+  }
+}
+
+/** Creates a live transcript. It starts with the first listener, and later resumes after the last entry received. */
+export function createTranscript(
+  connection: Connection,
+  name: ConversationName,
+  { pageSize = 50, replies = true }: TranscriptOptions = {},
+): Transcript {
+  let reading: Promise<void> | null = null
+
+  const live = createLive<TranscriptState, TranscriptAction>(
+    connection,
+    EMPTY,
+    reduceTranscript,
+    async ({ get, apply }, signal) => {
+      const show = (acknowledged?: Acknowledged) =>
+        apply({ type: 'outbox', pending: connection.outbox.of({ ...name, ...get().conversation }), acknowledged })
+      signal.addEventListener('abort', connection.outbox.listen(show))
+      show()
+      if (!get().conversation) apply(await readHistory(connection, name, pageSize, signal))
+      // A pending turn may name the conversation by its key, and the transcript by its id.
+      show()
+      const events = follow(
+        connection,
+        { id: get().conversation!.id },
+        {
+          afterSeq: get().lastSeq,
+          replies,
+          signal,
+          onConnection: (status, error) => apply({ type: 'connection', status, error: error ?? null }),
+        },
+      )
+      for await (const event of events) {
+        apply({ type: 'event', event })
+        if (get().isStale) apply(await readHistory(connection, name, pageSize, signal))
+      }
+      if (get().status !== 'deleted') throw notFound(name)
+    },
+  )
+
+  async function readOlder(): Promise<void> {
+    const { turns, hasOlder } = live.get()
+    if (!hasOlder || !turns[0]) return
+    const variables = { ...name, as: connection.as, limit: pageSize, before: turns[0].position }
+    const { conversation } = await connection.send(READ_OLDER, variables)
+    const history = conversation?.history ?? []
+    live.apply({ type: 'older', turns: history, hasOlder: history.length === pageSize })
+  }
+
+  return {
+    get: live.get,
+    subscribe: live.subscribe,
+    older: () => (reading ??= readOlder().finally(() => (reading = null))),
+  }
+}

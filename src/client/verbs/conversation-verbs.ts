@@ -1,0 +1,180 @@
+// The functions of one conversation that call one verb of the server and return its answer.
+
+import {
+  BY_MODEL,
+  fieldsOf,
+  notFound,
+  randomId,
+  split,
+  type AsOfOption,
+  type ConversationName,
+  type Page,
+  type PageOptions,
+  type RequestOptions,
+  type SendOptions,
+  type With,
+} from './calls.ts'
+import type { Connection } from '../transport/connection.ts'
+import * as documents from './documents.ts'
+import { ColloquyError } from '../transport/errors.ts'
+import type {
+  AddParticipantInput,
+  BuildContextInput,
+  CompactInput,
+  ContextItem,
+  ContextMessage,
+  ContextFields,
+  Conversation,
+  ErasureReceipt,
+  ExtractFactsInput,
+  Fact,
+  FactFilter,
+  FactInput,
+  MessageFormat,
+  PageInfo,
+  Participant,
+  RecallHit,
+  RecallInput,
+  Run,
+  RunTurnInput,
+  SummarizeInput,
+  Summary,
+  Turn,
+  TurnFilter,
+  UpdateConversationInput,
+  UpdateParticipantInput,
+} from '../generated.ts'
+
+/** The message list of a context, with its manifest: the sections, and the items that were omitted. */
+export type Context<Messages = ContextMessage[]> = ContextFields & { messages: Messages; items: ContextItem[] }
+
+/** A page of hits, best first. */
+export type Recall = { hits: RecallHit[]; pageInfo: PageInfo; plan: { vectorSearch: string; candidates: number } }
+
+/** A run, and the turns that it has appended as replies. */
+export type RunWithReplies = Run & { replies: Turn[] }
+
+/** The functions of a conversation that call one verb. */
+export type ConversationVerbs = {
+  /** Reads the conversation, with the counts of the actor's view. @throws ColloquyError (NOT_FOUND) */
+  read(
+    options?: AsOfOption & RequestOptions,
+  ): Promise<Conversation & { turnCount: number; tokenCount: number; viewerUnreadCount: number }>
+  /** Changes settings of the conversation. @throws ColloquyError */
+  update(changes: With<UpdateConversationInput>): Promise<Conversation>
+  /** Deletes the conversation permanently. Sent only once. @throws ColloquyError */
+  delete(options?: RequestOptions): Promise<{ deletedConversationId: string; receipt: ErasureReceipt }>
+  /** Reads a page of turns, oldest first. Defaults to the first 50. @throws ColloquyError */
+  turns(
+    options?: PageOptions & { filter?: TurnFilter; includeSuperseded?: boolean } & AsOfOption & RequestOptions,
+  ): Promise<Page<Turn>>
+  /** Finds the turns, facts and summaries of the conversation that are relevant to the query. @throws ColloquyError */
+  recall(query: string, options?: Omit<With<RecallInput>, 'query'>): Promise<Recall>
+  /**
+   * Builds the messages to send to a model, within the token budget. With `format`, they have the form of a provider's
+   * API.
+   * @throws ColloquyError
+   */
+  context(options: With<BuildContextInput>): Promise<Context>
+  context(options: With<BuildContextInput> & { format: MessageFormat }): Promise<Context<any>>
+  /** Reads a page of the summaries, oldest first. @throws ColloquyError */
+  summaries(options?: PageOptions & AsOfOption & RequestOptions): Promise<Page<Summary>>
+  /** Summarises the turns that no summary covers. Sent only once. @throws ColloquyError */
+  summarize(options?: With<SummarizeInput>): Promise<Summary>
+  /** Summarises the oldest half of these turns. Sent only once. @throws ColloquyError */
+  compact(
+    options?: With<CompactInput>,
+  ): Promise<{
+    summaries: Summary[]
+    turnsCovered: number | null
+    tokensBefore: number | null
+    tokensAfter: number | null
+  }>
+  /** Reads a page of the facts from the conversation, newest first. @throws ColloquyError */
+  facts(
+    options?: PageOptions & { filter?: Omit<FactFilter, 'conversationId' | 'conversationKey'> } & AsOfOption
+      & RequestOptions,
+  ): Promise<Page<Fact>>
+  /** Records facts of the conversation, all or none. @throws ColloquyError */
+  remember(facts: FactInput | readonly FactInput[], options?: RequestOptions): Promise<Fact[]>
+  /** Extracts facts from the turns that were not read before. @throws ColloquyError */
+  extractFacts(options?: With<ExtractFactsInput>): Promise<{ facts: Fact[]; hasMore: boolean }>
+  /** Reads a page of the participants, in the order in which they joined. @throws ColloquyError */
+  participants(options?: PageOptions & AsOfOption & RequestOptions): Promise<Page<Participant>>
+  /** Adds a participant, or adds a former one again. @throws ColloquyError */
+  addParticipant(participant: AddParticipantInput['participant'], options?: RequestOptions): Promise<Participant>
+  /** Changes a participant. @throws ColloquyError */
+  updateParticipant(actor: string, changes: Omit<With<UpdateParticipantInput>, 'actor'>): Promise<Participant>
+  /** Removes a participant. @throws ColloquyError */
+  removeParticipant(actor: string, options?: RequestOptions): Promise<Participant>
+  /**
+   * Starts a run of an agent, and resolves when it has ended or waits for a decision or a tool. With `wait: false`,
+   * resolves at once. @throws ColloquyError
+   */
+  run(input: With<RunTurnInput>): Promise<RunWithReplies>
+}
+
+/** Yields the run now and after each change, until it has ended. */
+export const followRun = (connection: Connection, runId: string, options?: RequestOptions) =>
+  connection.subscribe(documents.FOLLOW_RUN, () => ({ runId }), options) as AsyncGenerator<RunWithReplies, void>
+
+/** Returns the run when it no longer runs. */
+async function settled(connection: Connection, runId: string, options: RequestOptions): Promise<RunWithReplies> {
+  for await (const run of followRun(connection, runId, options)) if (run.state !== 'RUNNING') return run
+  options.signal?.throwIfAborted()
+  throw new ColloquyError('NOT_FOUND', `There is no run ${JSON.stringify(runId)}, or it is outside the view.`)
+}
+
+export function createConversationVerbs(connection: Connection, name: ConversationName): ConversationVerbs {
+  const named = fieldsOf(name)
+  const { as, mutate, send } = connection
+  /** Calls a verb with the input and the name of the conversation. */
+  const call = (document: string, given?: object, more?: SendOptions) => {
+    const { options, input } = split(given)
+    return mutate(document, { ...named, ...input }, { ...options, ...more })
+  }
+  /** Reads a value of the conversation. */
+  const read = async (document: string, given?: object) => {
+    const { options, input } = split(given)
+    const { conversation } = await send(document, { ...named, as, ...input }, options)
+    if (!conversation) throw notFound(name)
+    return conversation
+  }
+  const listOf = (document: string, field: string) => async (options?: object) => (await read(document, options))[field]
+
+  return {
+    read: (options) => read(documents.READ_CONVERSATION, options),
+    update: async (changes) => (await call(documents.UPDATE_CONVERSATION, changes)).conversation,
+    delete: (options) => call(documents.DELETE_CONVERSATION, options, { once: true }),
+    turns: listOf(documents.LIST_TURNS, 'turns'),
+    recall: (query, options) => call(documents.RECALL, { query, ...options }),
+    async context({ format, ...given }: With<BuildContextInput> & { format?: MessageFormat }) {
+      if (format === undefined) return call(documents.BUILD_CONTEXT, given)
+      const { options, input } = split(given)
+      return mutate(documents.RENDER_CONTEXT, { ...named, ...input }, { ...options, variables: { format } })
+    },
+    summaries: listOf(documents.LIST_SUMMARIES, 'summaries'),
+    summarize: async (options) => (await call(documents.SUMMARIZE, options, { ...BY_MODEL, once: true })).summary,
+    compact: (options) => call(documents.COMPACT, options, { ...BY_MODEL, once: true }),
+    async facts({ filter, signal, ...page } = {}) {
+      const variables = { ...page, as, filter: { ...filter, ...named } }
+      return (await send(documents.LIST_FACTS, variables, { signal })).facts
+    },
+    remember: async (facts, options) =>
+      (await call(documents.RECORD_FACTS, { facts: [facts].flat(), ...options })).facts,
+    extractFacts: (options) => call(documents.EXTRACT_FACTS, options, BY_MODEL),
+    participants: listOf(documents.LIST_PARTICIPANTS, 'participants'),
+    addParticipant: async (participant, options) =>
+      (await call(documents.ADD_PARTICIPANT, { participant, ...options })).participant,
+    updateParticipant: async (actor, changes) =>
+      (await call(documents.UPDATE_PARTICIPANT, { actor, ...changes })).participant,
+    removeParticipant: async (actor, options) =>
+      (await call(documents.REMOVE_PARTICIPANT, { actor, ...options })).participant,
+    async run({ signal, wait = true, ...input }) {
+      // The call itself does not wait, because a request has a time limit.
+      const started = { clientId: randomId(), ...input, wait: false, signal }
+      const { run } = (await call(documents.RUN_TURN, started)) as { run: RunWithReplies }
+      return wait && run.state === 'RUNNING' ? settled(connection, run.id, { signal }) : run
+    },
+  }
+}
