@@ -88,8 +88,8 @@ export const DELETE_CONVERSATION = mutation('deleteConversation', 'deletedConver
 
 /** Returns the document of a paged list of a conversation. `variables` and `args` are added to those of the page. */
 /* @__NO_SIDE_EFFECTS__ */
-function listOf(name: string, field: string, fragment: string, variables = '', args = ''): string {
-  return complete(`query ${name}(
+function listOf(field: string, fragment: string, variables = '', args = ''): string {
+  return complete(`query ${field[0]!.toUpperCase()}${field.slice(1)}(
   $conversationId: ID, $conversationKey: String, $first: Int, $after: String, $last: Int, $before: String, $as: String
   $asOf: AsOf ${variables}
 ) {
@@ -103,7 +103,7 @@ function listOf(name: string, field: string, fragment: string, variables = '', a
 }
 
 // Participants
-export const LIST_PARTICIPANTS = listOf('Participants', 'participants', 'Participant')
+export const LIST_PARTICIPANTS = listOf('participants', 'Participant')
 export const ADD_PARTICIPANT = mutation('addParticipant', 'participant { ...Participant }')
 export const UPDATE_PARTICIPANT = mutation('updateParticipant', 'participant { ...Participant }')
 export const REMOVE_PARTICIPANT = mutation('removeParticipant', 'participant { ...Participant }')
@@ -112,7 +112,6 @@ export const SET_PRESENCE = mutation('setPresence', 'participant { ...Participan
 
 // Turns
 export const LIST_TURNS = listOf(
-  'Turns',
   'turns',
   'Turn',
   '$filter: TurnFilter, $includeSuperseded: Boolean',
@@ -159,7 +158,7 @@ export const READ_CONTEXT = complete(`query ReadContext($contextId: ID!, $as: St
 }`)
 
 // Summaries, facts and profiles
-export const LIST_SUMMARIES = listOf('Summaries', 'summaries', 'Summary')
+export const LIST_SUMMARIES = listOf('summaries', 'Summary')
 export const SUMMARIZE = mutation('summarize', 'summary { ...Summary }')
 export const COMPACT = mutation('compact', 'summaries { ...Summary } turnsCovered tokensBefore tokensAfter')
 export const LIST_FACTS = complete(`query Facts(

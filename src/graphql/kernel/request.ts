@@ -52,16 +52,15 @@ function readingOf(deps: Deps): Deps {
   return reading
 }
 
-/**
- * Creates a context. It is cheap, because loaders are created on first use.
- * @param client see Work
- */
+/** The connection of a request: its presence holder, null for none, and its client (see Work). */
+type Connection = { holder?: PresenceHolder | null | undefined; client?: Client | undefined }
+
+/** Creates a context. It is cheap, because loaders are created on first use. */
 export function createRequestContext(
   deps: Deps,
   principal: Viewer,
-  holder: PresenceHolder | null,
   limits: OperationLimits,
-  client?: Client,
+  { holder = null, client }: Connection = {},
 ): RequestContext {
   const { clock, gates, reads, answers } = deps
   const work = new Work(limits, clock, client, { gates, reads, answers, viewer: principal })

@@ -8,15 +8,16 @@ import type { Parameters } from '../live/operation.ts'
 import type { Yoga } from './yoga.ts'
 
 /**
- * Executes the document, which must be valid. Returns the result, and the approximate number of bytes of its JSON.
- * @param params the parameters of the request; `query` is the document's text
+ * The operation of a request: its valid document, the parameters of the request, whose `query` is the document's text,
+ * and the response that waits for the result.
  */
+type RequestedOperation = { document: DocumentNode; params: Parameters; response: ServerResponse }
+
+/** Executes the operation. Returns the result, and the approximate number of bytes of its JSON. */
 export async function executeDocument(
   yoga: Yoga,
   viewer: Viewer,
-  response: ServerResponse,
-  document: DocumentNode,
-  params: Parameters,
+  { document, params, response }: RequestedOperation,
 ): Promise<{ result: ExecutionResult; bytes: number }> {
   const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params, res: response })
   const contextValue = (await contextFactory()) as RequestContext
@@ -25,13 +26,11 @@ export async function executeDocument(
   return { result, bytes: contextValue.work.bytesAnswered }
 }
 
-/** Executes a subscription, whose document must be valid. Returns its results, or the result with the errors. */
+/** Executes a subscription. Returns its results, or the result with the errors. */
 export async function subscribeDocument(
   yoga: Yoga,
   viewer: Viewer,
-  response: ServerResponse,
-  document: DocumentNode,
-  params: Parameters,
+  { document, params, response }: RequestedOperation,
 ): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
   const { schema, contextFactory, subscribe } = yoga.getEnveloped({ viewer, params, res: response })
   const contextValue = (await contextFactory()) as RequestContext

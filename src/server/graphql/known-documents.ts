@@ -48,7 +48,7 @@ export function containsText(document: DocumentNode): boolean {
   )
   let found = false
   visit(document, {
-    StringValue({ value }, _, parent, _path, ancestors) {
+    StringValue({ value }, _key, parent, ...[, ancestors]) {
       if (value === '' || kindOf(value) !== null) return
       if (isWord(value) && (!isMutation || isName([...ancestors, parent!]))) return
       found = true

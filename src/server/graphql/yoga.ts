@@ -147,7 +147,7 @@ export function createYogaServer(
     ],
     context({ res, viewer, holder, isGone, holdAnswer }) {
       const client = res ? clientOf(res, viewer) : isGone && { isGone, holdAnswer }
-      return createRequestContext(deps, viewer, holder ?? null, config.operationLimits, client)
+      return createRequestContext(deps, viewer, config.operationLimits, { holder, client })
     },
   })
 }

@@ -21,8 +21,7 @@ async function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): 
 /** @param bytes approximate size of the value's JSON */
 export async function sendJson(
   response: ServerResponse,
-  status: number,
-  headers: OutgoingHttpHeaders,
+  { status, headers }: { status: number; headers: OutgoingHttpHeaders },
   value: object,
   bytes: number,
 ): Promise<void> {

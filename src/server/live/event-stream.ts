@@ -11,6 +11,7 @@ import { stringify } from '../../runtime/json/text.ts'
 import type { Identity } from '../auth/authenticator.ts'
 import { refusalOfStream, resultWithoutHttp, tryLaterOf, withoutHttp, type StreamRefusal } from '../graphql/failures.ts'
 import { EVENT_STREAM } from './frame.ts'
+import type { Visit } from '../http/doors/door.ts'
 import { isJson, isStreamOnly } from '../http/media-types.ts'
 import { isIterable, isRefused, prepareOperation, type OperationServices, type Parameters } from './operation.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
@@ -48,16 +49,9 @@ export type EventStreams = {
   /**
    * Answers the request with an event stream, or refuses it, and resolves with true. Resolves with false, without an
    * answer, if the client also accepts other media types and the operation is not a subscription.
-   * @param body null for a GET request
-   * @param onStart called when the stream has started
+   * @param visit `leave` is called when the stream has started
    */
-  answer(
-    identity: Identity,
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: Buffer | null,
-    onStart: () => void,
-  ): Promise<boolean>
+  answer(visit: Visit): Promise<boolean>
   /** Prepares an operation whose results are sent in that format. */
   prepare(identity: Identity, response: ServerResponse, asked: StreamParameters, format: StreamFormat): PreparedStream
   /** Ends all streams without the event `complete`, so that their clients connect again. */
@@ -258,7 +252,7 @@ export function createEventStreams(services: OperationServices): EventStreams {
 
   return {
     prepare,
-    async answer(identity, request, response, body, onStart) {
+    async answer({ identity, request, response, body, leave }) {
       const isOnly = isStreamOnly(request.headers.accept)
       const asked = readRequest(request, body)
       if (isCompleted(request)) {
@@ -284,7 +278,7 @@ export function createEventStreams(services: OperationServices): EventStreams {
       if (refusal) refuseWith(response, errors, refusal)
       else {
         stream.send(result)
-        onStart()
+        leave()
       }
       return true
     },

@@ -71,17 +71,13 @@ function analyse(
   if (operation?.operation !== 'subscription' || operation.selectionSet.selections.length !== 1) return null
   if (field?.kind !== Kind.FIELD || field.name.value !== FIELD || field.directives?.length) return null
 
+  const selectingArguments = new Set(field.arguments?.filter(({ name }) => SELECTING.has(name.value)))
   const selecting = new Set<string>()
-  for (const argument of field.arguments ?? []) {
-    if (argument.value.kind === Kind.VARIABLE && SELECTING.has(argument.name.value)) {
-      selecting.add(argument.value.name.value)
-    }
-  }
+  for (const { value } of selectingArguments) if (value.kind === Kind.VARIABLE) selecting.add(value.name.value)
   const usedElsewhere = new Set<string>()
   visit(document, {
     VariableDefinition: () => false,
-    Argument: (node, _key, _parent, _path, ancestors) =>
-      ancestors.at(-1) === field && SELECTING.has(node.name.value) ? false : undefined,
+    Argument: (node) => (selectingArguments.has(node) ? false : undefined),
     Variable: (node) => void usedElsewhere.add(node.name.value),
   })
   for (const name of usedElsewhere) selecting.delete(name)

@@ -150,7 +150,7 @@ async function followConversation(
     const found = await atConversation(context, given)
     const reader = { ...found, as: context.viewer.actor }
     const input = client.resumeAfter === null ? reader : { ...reader, afterSeq: client.resumeAfter }
-    const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, null, operationLimits)
+    const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, operationLimits)
     return await deliver(
       deps,
       client,

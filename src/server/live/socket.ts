@@ -45,34 +45,28 @@ export type Extra = {
 }
 
 /** Creates the state of a socket whose client has not connected. */
-const createExtra = (
-  deps: Deps,
-  socket: Duplex,
-  outbox: Outbox,
-  leaveUnconnected: () => void,
-  close: Extra['close'],
-): Extra => ({
-  socket,
-  outbox,
+const createExtra = (deps: Deps, given: Pick<Extra, 'socket' | 'outbox' | 'leaveUnconnected' | 'close'>): Extra => ({
+  ...given,
   holder: createPresenceHolder(deps),
   viewer: null,
-  isGone: () => socket.destroyed,
-  leaveUnconnected,
+  isGone: () => given.socket.destroyed,
   leaveViewer: () => {},
   stopWatching: () => {},
-  close,
 })
 
 /**
+ * An accepted WebSocket, and the connection below it. `leaveUnconnected` is called when the client has connected, and
+ * when the socket is closed.
+ */
+type Accepted = { client: WebSocket; socket: Duplex; leaveUnconnected: () => void }
+
+/**
  * Serves a WebSocket until it is closed.
- * @param leaveUnconnected called when the client has connected, and when the socket is closed
  * @param handlersOf returns the functions that handle the messages
  */
 export function openSocket(
   deps: Deps,
-  client: WebSocket,
-  socket: Duplex,
-  leaveUnconnected: () => void,
+  { client, socket, leaveUnconnected }: Accepted,
   handlersOf: (extra: Extra) => Handlers,
 ): void {
   const outbox = createOutbox(socket, WEBSOCKET)
@@ -89,13 +83,14 @@ export function openSocket(
     deps.log.warn({ viewer: extra.viewer, reason }, 'closed a WebSocket')
     closeWith(TOO_MANY_REQUESTS, reason)
   }
-  const extra = createExtra(deps, socket, outbox, leaveUnconnected, (code, reason) => {
+  function end(code: number, reason: string): void {
     hasFailed = true
     protocol.closed()
     // Messages that were added before the token ended are sent before the socket is closed.
     outbox.flush()
     closeWith(code, closeReason(reason))
-  })
+  }
+  const extra = createExtra(deps, { socket, outbox, leaveUnconnected, close: end })
   const messages = createBucket({ tokens: MESSAGE_BURST, fillMs: (1000 * MESSAGE_BURST) / MESSAGES_PER_SECOND })
 
   /** Stops reading from the client until its outbox is no longer full. */

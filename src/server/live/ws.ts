@@ -74,7 +74,7 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
     }
     socket.once('close', leave!)
     sockets.handleUpgrade(request, socket, head, (client) =>
-      openSocket(deps, client, socket, leave!, (extra) => ({
+      openSocket(deps, { client, socket, leaveUnconnected: leave! }, (extra) => ({
         connect(parameters) {
           const found = identify(services, parameters, request.headers)
           const open = (identity: Identity | Refusal) => connect(services, extra, perViewer, identity)

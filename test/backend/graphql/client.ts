@@ -28,7 +28,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     const document = parse(text)
     const errors = validate(schema, document)
     if (errors.length) throw errors[0]
-    const contextValue = createRequestContext(world.deps, viewer, null, LIMITS)
+    const contextValue = createRequestContext(world.deps, viewer, LIMITS)
     const args = { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
     return { args, refused: await enterView(contextValue, args) }
   }

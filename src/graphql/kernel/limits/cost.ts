@@ -96,7 +96,12 @@ function compile(schema: GraphQLSchema, document: DocumentNode, operation: Opera
   }
   const root = schema.getRootType(operation.operation)!
   const cost: Cost = { constant: 0, terms: [] }
-  addSelections({ schema, fragments, defaults, neighbours: null }, cost, root, operation.selectionSet, null)
+  addSelections(
+    { schema, fragments, defaults, neighbours: null },
+    { cost, pending: null },
+    root,
+    operation.selectionSet,
+  )
   return cost
 }
 
@@ -106,18 +111,19 @@ function addTimes(cost: Cost, size: Size, each: Cost): void {
   else cost.terms.push({ size, each })
 }
 
-/** @param pending the page size that a field above passes to the lists of its object */
+/** An object: the cost that its fields are added to, and the page size that a field above passes to its lists. */
+type Target = { cost: Cost; pending: Size | null }
+
 function addSelections(
   context: Context,
-  cost: Cost,
+  target: Target,
   type: GraphQLCompositeType,
   { selections }: SelectionSetNode,
-  pending: Size | null,
 ): void {
   for (const selection of selections) {
     if (selection.kind === Kind.FIELD) {
       const field = isUnionType(type) ? undefined : type.getFields()[selection.name.value]
-      addField(context, cost, selection, field ?? META_FIELDS.get(selection.name.value), pending)
+      addField(context, target, selection, field ?? META_FIELDS.get(selection.name.value))
       continue
     }
     const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : context.fragments.get(selection.name.value)
@@ -126,7 +132,7 @@ function addSelections(
     const narrowed = condition && isCompositeType(condition) ? condition : type
     // An object of this type never has the fragment's type, so the fragment costs nothing.
     if (!isAbstractType(type) && !isAbstractType(narrowed) && narrowed !== type) continue
-    addSelections(context, cost, narrowed, fragment.selectionSet, pending)
+    addSelections(context, target, narrowed, fragment.selectionSet)
   }
 }
 
@@ -135,10 +141,9 @@ const META_FIELDS = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) =
 
 function addField(
   context: Context,
-  cost: Cost,
+  { cost, pending }: Target,
   node: FieldNode,
   field: GraphQLField<unknown, unknown> | undefined,
-  pending: Size | null,
 ): void {
   cost.constant += 1
   const type = field && getNamedType(field.type)
@@ -152,10 +157,10 @@ function addField(
   const neighbours = sizeOf(context, node, field, [NEIGHBOURS])
   const inner = neighbours === null ? context : { ...context, neighbours: twice(neighbours) }
   if (!isListType(getNullableType(field.type))) {
-    return addSelections(inner, cost, type, node.selectionSet, size)
+    return addSelections(inner, { cost, pending: size }, type, node.selectionSet)
   }
   const item: Cost = { constant: 1, terms: [] }
-  addSelections(inner, item, type, node.selectionSet, null)
+  addSelections(inner, { cost: item, pending: null }, type, node.selectionSet)
   addTimes(cost, size ?? (type.name.startsWith('__') ? INTROSPECTION_LIST_SIZE : LIST_SIZE), item)
 }
 

@@ -30,13 +30,14 @@ const given = z.object({ as: name })
  */
 export function enterView(
   context: RequestContext,
-  { schema, document, operationName, variableValues }: Operation,
+  executed: Operation,
 ): GraphQLError | null | Promise<GraphQLError | null> {
+  const { document, operationName } = executed
   const operation = getOperationAST(document, operationName)
   if (!operation) return null
   const { principal, reading, work } = context
   try {
-    const { actor, mayBeNew } = actorOf(schema, document, operation, variableValues, principal.actor)
+    const { actor, mayBeNew } = actorOf(executed, operation, principal.actor)
     if (actor === principal.actor) return null
     const viewer = actAs(principal, parse(given, { as: actor }).as)
     context.viewer = viewer

@@ -37,6 +37,12 @@ export const asNewField = (t: InputFieldBuilder, purpose: string) => ({
 })
 
 type Variables = Readonly<Record<string, unknown>>
+/**
+ * What is executed. `variableValues` are as the client sent them: a value of a wrong type names no actor, and fails
+ * later.
+ */
+type Executed = { schema: GraphQLSchema; document: DocumentNode; variableValues?: Variables | null | undefined }
+
 /** Returns the actor that a root field names; null or undefined for none. */
 type Named = (variables: Variables) => unknown
 
@@ -124,15 +130,12 @@ function mixedViews(names: readonly string[], actors: readonly string[]): GraphQ
 /**
  * Returns the actor of a valid operation: the one that its root fields name, or otherwise the requester; and whether
  * the actor may be new.
- * @param variables as the client sent them; a value of a wrong type names no actor, and fails later
  * @param requester the actor of the request, for whom a root field without `as` is answered
  * @throws GraphQLError if the root fields have different actors
  */
 export function actorOf(
-  schema: GraphQLSchema,
-  document: DocumentNode,
+  { schema, document, variableValues: variables }: Executed,
   operation: OperationDefinitionNode,
-  variables: Variables | null | undefined,
   requester: string,
 ): { actor: string; mayBeNew: boolean } {
   const { fields, introduces } = namingOf(schema, document, operation)

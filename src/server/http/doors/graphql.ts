@@ -56,7 +56,8 @@ function prepare(
   const document = documents.get(query)
   const operation = document && getOperationAST(document, operationName)
   if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION) return null
-  return () => executeDocument(yoga, viewer, response, document, { query, variables, operationName, extensions })
+  const requested = { document, params: { query, variables, operationName, extensions }, response }
+  return () => executeDocument(yoga, viewer, requested)
 }
 
 export type PostServices = {
@@ -90,7 +91,7 @@ export async function answerPost(services: PostServices, visit: Visit & { body: 
   response.once('close', () => {
     if (!isExecuting) leave()
   })
-  if (asksForStream(request.headers.accept) && (await streams.answer(identity, request, response, body, leave))) return
+  if (asksForStream(request.headers.accept) && (await streams.answer(visit))) return
   const type = isFast ? mediaTypeOf(request) : undefined
   const parsedBody = type && (await parametersIn(body))
   const run = parsedBody && prepare(services, viewer, response, parsedBody)
@@ -101,7 +102,7 @@ export async function answerPost(services: PostServices, visit: Visit & { body: 
     leave()
     result = executed.result
     if (result.data && !result.errors && !result.extensions) {
-      return sendJson(response, 200, { 'content-type': type }, result, executed.bytes)
+      return sendJson(response, { status: 200, headers: { 'content-type': type } }, result, executed.bytes)
     }
   }
   // The body was read from the request already.
@@ -121,7 +122,7 @@ export function createGraphqlDoor(services: PostServices): Door {
       if (body) return answerPost(services, { ...visit, body })
       response.once('close', leave)
       const mayStream = request.method === 'GET' && asksForStream(request.headers.accept)
-      if (mayStream && (await streams.answer(identity, request, response, null, leave))) return
+      if (mayStream && (await streams.answer(visit))) return
       await yoga(request, response, { viewer: identity.viewer })
     },
   }

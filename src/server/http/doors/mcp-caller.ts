@@ -48,7 +48,7 @@ export function createCaller(yoga: Yoga, viewer: Viewer, response: ServerRespons
     async call(verb, input) {
       let bytes = 0
       const execute: Execute = async (document, query, variables) => {
-        const executed = await executeDocument(yoga, viewer, response, document, { query, variables })
+        const executed = await executeDocument(yoga, viewer, { document, params: { query, variables }, response })
         bytes = executed.bytes
         return executed.result
       }
@@ -60,7 +60,7 @@ export function createCaller(yoga: Yoga, viewer: Viewer, response: ServerRespons
       const verb = 'conversationEvents'
       const params = { query: VERBS[verb].document, variables: variablesOf(verb, followed) }
       if (signal.aborted) return
-      const outcome = await subscribeDocument(yoga, viewer, response, operationOf(verb).document, params)
+      const outcome = await subscribeDocument(yoga, viewer, { document: operationOf(verb).document, params, response })
       if (!isIterable(outcome)) return void answerOf(verb, followed, outcome)
       onFollow()
       for await (const result of untilAborted(outcome, signal)) {

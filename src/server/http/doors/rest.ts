@@ -37,7 +37,7 @@ type Services = { yoga: Yoga; streams: EventStreams }
 /** @param bytes approximate size of the body's JSON */
 async function send(response: ServerResponse, { status, headers, body }: RestResponse, bytes: number): Promise<void> {
   if (response.destroyed) return
-  await sendJson(response, status, headers, body, bytes)
+  await sendJson(response, { status, headers }, body, bytes)
 }
 
 const hasBody = ({ headers }: IncomingMessage) =>
@@ -59,7 +59,7 @@ async function call(
 ): Promise<{ restResponse: RestResponse; bytes: number }> {
   let bytes = 0
   const execute: Execute = async (document, query, variables) => {
-    const executed = await executeDocument(yoga, viewer, response, document, { query, variables })
+    const executed = await executeDocument(yoga, viewer, { document, params: { query, variables }, response })
     bytes = executed.bytes
     return executed.result
   }

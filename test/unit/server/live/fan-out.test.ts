@@ -51,7 +51,7 @@ const shared = (text: string, operationName?: string) => sharedDocument(schema, 
 const renderingOf = (text: string, variableValues: Record<string, unknown> = { id: 'conv_1' }) => {
   const document = parse(text)
   const args: ExecutionArgs = { schema, document, variableValues }
-  const context = vi.fn((viewer: Viewer) => createRequestContext({ reads: {} } as never, viewer, null, LIMITS))
+  const context = vi.fn((viewer: Viewer) => createRequestContext({ reads: {} } as never, viewer, LIMITS))
   const options = { contextOf: context, mask, limits: LIMITS, format: WHOLE_RESULT }
   return { context, ...rendering(sharedDocument(schema, document, null)!, args, options) }
 }

@@ -16,7 +16,7 @@ const READ_TIMEOUT_MS = 300
 const backend = backends.at(-1)!
 describe.runIf(backend.name === 'postgres')('reads (needs TEST_DATABASE_URL)', () => {
   const world = useWorld(backend, { readTimeoutMs: READ_TIMEOUT_MS })
-  const contextOf = (tenant: string) => createRequestContext(world.deps, { tenant, actor: 'ada' }, null, LIMITS)
+  const contextOf = (tenant: string) => createRequestContext(world.deps, { tenant, actor: 'ada' }, LIMITS)
 
   it.each<[string, (deps: typeof world.deps) => Promise<unknown>]>([
     ['pg', ({ pool }) => sql(pool).query('SELECT pg_sleep(10)')],

@@ -148,7 +148,7 @@ describe('every field of Query', () => {
     const viewer = { tenant: 'acme', actor: 'ada' }
     const gates = createTenantGates(systemClock, 4, createTenantActivity(systemClock))
     const deps = { clock: systemClock, gates, reads: {} }
-    const contextValue = createRequestContext(deps as never, viewer, null, defaults, { isGone: () => true })
+    const contextValue = createRequestContext(deps as never, viewer, defaults, { client: { isGone: () => true } })
     const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
     const result = await contextValue.work.within('query', () => execute(args))
     expect(codeOf(result)).toEqual([{ code: 'CLIENT_GONE' }])

@@ -8,7 +8,7 @@ import { actorOf } from '../../../../../src/graphql/kernel/view/named.ts'
 const found = (text: string, variables?: Record<string, unknown>, operationName?: string) => {
   const document = parse(text)
   expect(validate(schema, document)).toEqual([])
-  return actorOf(schema, document, getOperationAST(document, operationName)!, variables, 'ada')
+  return actorOf({ schema, document, variableValues: variables }, getOperationAST(document, operationName)!, 'ada')
 }
 const actor = (...given: Parameters<typeof found>) => found(...given).actor
 const APPEND = 'mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { __typename } }'
@@ -62,7 +62,8 @@ describe('the actor of an operation', () => {
 
   it('is computed for each call, not once per document', () => {
     const document = parse('query ($a: String) { viewer(as: $a) { actor } }')
-    const read = (variables: object) => actorOf(schema, document, getOperationAST(document)!, { ...variables }, 'ada')
+    const read = (variables: object) =>
+      actorOf({ schema, document, variableValues: { ...variables } }, getOperationAST(document)!, 'ada')
     expect(['bob', 'eve', null].map((a) => read({ a }).actor)).toEqual(['bob', 'eve', 'ada'])
   })
 
