@@ -28,7 +28,9 @@ export async function expectSameJson(
   args: TurnsArgs,
   page: Page<Turn>,
 ): Promise<void> {
-  const rendered = (await pageOfTurnJson(deps, viewer, [conversationId], args, EVERYTHING)).get(conversationId)
+  const rendered = (await pageOfTurnJson(deps, viewer, [conversationId], { args, template: EVERYTHING })).get(
+    conversationId,
+  )
   const ends = page.items.length > 0 ? [endOf(page.items[0]!), endOf(page.items.at(-1)!)] : []
   expect(rendered).toEqual({
     ...page,

@@ -28,8 +28,7 @@ export async function changeVisibility(
   deps: VisibilityDeps,
   tx: Tx,
   viewer: Viewer,
-  conversationId: string,
-  visibility: ConversationVisibility,
+  { conversationId, visibility }: { conversationId: string; visibility: ConversationVisibility },
 ): Promise<void> {
   await requireMembership(tx, viewer.actor, conversationId)
   const keyScope = visibility === 'OPEN' ? '' : conversationId

@@ -98,7 +98,7 @@ export async function createConversation(
   const visibility = given.visibility ?? deps.conversationVisibility
   const participants = firstParticipants(given.participants ?? [], visibility, caller)
   const conditions = conditionsOfCreation(caller, { owner: given.owner, participants })
-  await requirePermits(deps.db.of(caller.tenant), caller, 'createConversation', null, conditions)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'createConversation', { conversationId: null, conditions })
   const viewer = trusted(caller)
   const policy = policyColumns(deps, given.compaction)
   const conversationId = newId('conversation')
@@ -239,11 +239,11 @@ export async function updateConversation(
     throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
   await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const before = await lockConversation(tx, viewer, conversationId)
-    await requirePermits(tx, viewer, 'updateConversation', conversationId, conditionsOfUpdate(input))
+    await requirePermits(tx, viewer, 'updateConversation', { conversationId, conditions: conditionsOfUpdate(input) })
     const stored = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
     if (expectedVersion != null && expectedVersion !== stored.version) throw otherVersion(stored.version)
     const visibility = givenVisibility === null ? deps.conversationVisibility : (givenVisibility ?? before.visibility)
-    if (visibility !== before.visibility) await changeVisibility(deps, tx, viewer, conversationId, visibility)
+    if (visibility !== before.visibility) await changeVisibility(deps, tx, viewer, { conversationId, visibility })
     await tx.conversation.update({
       where: { id: conversationId },
       data: {

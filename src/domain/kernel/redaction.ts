@@ -63,8 +63,11 @@ function count(removed: Removed): void {
   }
 }
 
+/** The redaction of one call: the configured detectors, and the counts of removed values so far. */
+type Redaction = { detectors: readonly CustomDetector[]; removed: Removed }
+
 /** Returns the text with its sensitive values removed, and counts them in `removed`. */
-function redactText(text: string, detectors: readonly CustomDetector[], removed: Removed): string {
+function redactText({ detectors, removed }: Redaction, text: string): string {
   const { text: redacted, found } = redact(text, detectors)
   for (const { kind } of found) removed[kind] = (removed[kind] ?? 0) + 1
   return redacted
@@ -88,20 +91,14 @@ class UniqueKeys {
  * Returns a copy of the value of a field with its texts redacted, and counts the removed values in `removed`.
  * @param isDocument whether the field is one of DOCUMENTS or inside one
  */
-function redactValue(
-  value: unknown,
-  name: string,
-  isDocument: boolean,
-  detectors: readonly CustomDetector[],
-  removed: Removed,
-): unknown {
-  if (typeof value === 'string') return isDocument || TEXTS.has(name) ? redactText(value, detectors, removed) : value
-  if (Array.isArray(value)) return value.map((each) => redactValue(each, name, isDocument, detectors, removed))
+function redactValue(redaction: Redaction, value: unknown, name: string, isDocument: boolean): unknown {
+  if (typeof value === 'string') return isDocument || TEXTS.has(name) ? redactText(redaction, value) : value
+  if (Array.isArray(value)) return value.map((each) => redactValue(redaction, each, name, isDocument))
   if (value === null || typeof value !== 'object' || value instanceof Date) return value
   const keys = new UniqueKeys()
   for (const [key, each] of Object.entries(value)) {
-    const redacted = redactValue(each, key, isDocument || DOCUMENTS.has(key), detectors, removed)
-    keys.set(isDocument ? redactText(key, detectors, removed) : key, redacted)
+    const redacted = redactValue(redaction, each, key, isDocument || DOCUMENTS.has(key))
+    keys.set(isDocument ? redactText(redaction, key) : key, redacted)
   }
   const { entries } = keys
   // A provider rejects a changed text with the signature of the original.
@@ -109,16 +106,19 @@ function redactValue(
   return Object.fromEntries(entries)
 }
 
+/** A call whose input is redacted: its verb, and the id of the object that it changes; undefined for none. */
+type Call = { verb: string; resource: string | undefined }
+
 /** Counts the removed values of one call for /metrics, and notes them in the audit log. */
 export function noteRemoved(
   { audit }: Pick<RedactionDeps, 'audit'>,
   viewer: Viewer,
-  verb: string,
-  resources: readonly string[],
+  { verb, resource }: Call,
   removed: Removed,
 ): void {
   if (Object.keys(removed).length === 0) return
   count(removed)
+  const resources = resource === undefined ? [] : [resource]
   audit.note(auditRecord(viewer, 'redact', resources, { details: { verb, ...removed } }))
 }
 
@@ -136,24 +136,22 @@ export async function redactInput<T extends object>(
   return (await redactItems(deps, viewer, { verb, resource: turnId ?? conversationId }, [input]))[0]!
 }
 
-/**
- * Like redactInput, for the items of a list. Yields to the event loop between items.
- * @param call the verb, and the id of the object that the verb changes; undefined for none
- */
+/** Like redactInput, for the items of a list. Yields to the event loop between items. */
 export async function redactItems<T extends object>(
   deps: RedactionDeps,
   viewer: Viewer,
-  { verb, resource }: { verb: string; resource: string | undefined },
+  call: Call,
   items: readonly T[],
 ): Promise<readonly T[]> {
   if ((await deps.redaction.of(viewer.tenant)) !== 'turns') return items
   const removed: Removed = {}
+  const redaction: Redaction = { detectors: deps.detectors, removed }
   const redacted: T[] = []
   const yieldIfDue = createYield()
   for (const item of items) {
-    redacted.push(redactValue(item, '', false, deps.detectors, removed) as T)
+    redacted.push(redactValue(redaction, item, '', false) as T)
     await yieldIfDue()
   }
-  noteRemoved(deps, viewer, verb, resource === undefined ? [] : [resource], removed)
+  noteRemoved(deps, viewer, call, removed)
   return redacted
 }

@@ -93,8 +93,7 @@ async function changedSince(
   { pool }: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  sinceSeq: number | null | undefined,
-  after: TurnPosition | null,
+  { sinceSeq, after }: { sinceSeq: number | null | undefined; after: TurnPosition | null },
 ) {
   if (!sinceSeq || (after !== null && after.position >= sinceSeq)) return { after, sinceSeq }
   const { firstPosition, closedIds } = await readChangesSince(pool, viewer, conversationIds, sinceSeq)
@@ -124,11 +123,20 @@ function requestOf({ limits }: Pick<Platform, 'limits'>, conversations: number, 
   return { page, turns, sinceSeq }
 }
 
+/** The requested page, and the options of the statement that reads it. */
+type TurnsRequest = { page: PageRequest; turns: TurnPage }
+
 /** Like `requestOf`, but applies the filter `sinceSeq`, with a statement of its own. @throws InvalidInput */
-async function pageRequestOf(deps: Platform, viewer: Viewer, conversationIds: readonly string[], args: TurnsArgs) {
+async function pageRequestOf(
+  deps: Platform,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  args: TurnsArgs,
+): Promise<TurnsRequest> {
   const { page, turns, sinceSeq } = requestOf(deps, conversationIds.length, args)
   const readIds = withinReach(viewer, conversationIds)
-  return { page, turns: { ...turns, ...(await changedSince(deps, viewer, readIds, sinceSeq, turns.after ?? null)) } }
+  const changed = await changedSince(deps, viewer, readIds, { sinceSeq, after: turns.after ?? null })
+  return { page, turns: { ...turns, ...changed } }
 }
 
 /**
@@ -141,8 +149,7 @@ export type TurnJsonPage = RenderedPage<TurnPosition>
 function pagesRead(
   viewer: Viewer,
   conversationIds: readonly string[],
-  turns: TurnPage,
-  page: PageRequest,
+  { page, turns }: TurnsRequest,
 ): Read<Map<string, Page<Turn>>> {
   const pageOf = (read: TurnsRead | undefined) => slice(read?.turns ?? [], page, read?.isCut)
   return mapRead(
@@ -155,8 +162,7 @@ function pagesRead(
 function jsonPagesRead(
   viewer: Viewer,
   conversationIds: readonly string[],
-  turns: TurnPage,
-  page: PageRequest,
+  { page, turns }: TurnsRequest,
   template: TurnTemplate,
 ): Read<Map<string, TurnJsonPage>> {
   const pageOf = ({ json, count, isMore, ends }: TurnJsonRead) => ({
@@ -185,8 +191,8 @@ export async function pageOfTurns(
 ): Promise<Map<string, Page<Turn>>> {
   authorize(viewer, 'pageOfTurns')
   requireStrings(conversationIds, 'conversationIds')
-  const { page, turns } = await pageRequestOf(deps, viewer, conversationIds, args)
-  return readOne(deps.pool, viewer.tenant, pagesRead(viewer, conversationIds, turns, page))
+  const request = await pageRequestOf(deps, viewer, conversationIds, args)
+  return readOne(deps.pool, viewer.tenant, pagesRead(viewer, conversationIds, request))
 }
 
 /**
@@ -197,12 +203,11 @@ export async function pageOfTurnJson(
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  args: TurnsArgs,
-  template: TurnTemplate,
+  { args, template }: { args: TurnsArgs; template: TurnTemplate },
 ): Promise<Map<string, TurnJsonPage>> {
   authorize(viewer, 'pageOfTurnJson')
-  const { page, turns } = await pageRequestOf(deps, viewer, conversationIds, args)
-  return readOne(deps.pool, viewer.tenant, jsonPagesRead(viewer, conversationIds, turns, page, template))
+  const request = await pageRequestOf(deps, viewer, conversationIds, args)
+  return readOne(deps.pool, viewer.tenant, jsonPagesRead(viewer, conversationIds, request, template))
 }
 
 /** A conversation with a page of its turns. If the viewer does not see it, `conversation` is null and the page is empty. */
@@ -218,14 +223,13 @@ export async function getConversationsWithTurns(
   deps: Platform,
   viewer: Viewer,
   ids: readonly string[],
-  args: TurnsArgs,
-  template: TurnTemplate | null,
+  { args, template }: { args: TurnsArgs; template: TurnTemplate | null },
 ): Promise<ConversationWithTurns[]> {
   authorize(viewer, 'getConversationsWithTurns')
-  const { page, turns } = requestOf(deps, ids.length, args)
+  const request = requestOf(deps, ids.length, args)
   const [conversations, pages] = await readAll(deps.pool, viewer.tenant, [
     conversationsOf(viewer, ids),
-    template ? jsonPagesRead(viewer, ids, turns, page, template) : pagesRead(viewer, ids, turns, page),
+    template ? jsonPagesRead(viewer, ids, request, template) : pagesRead(viewer, ids, request),
   ])
   return ids.map((id) => ({ conversation: conversations.get(id) ?? null, turns: pages.get(id) ?? NO_PAGE }))
 }

@@ -55,7 +55,7 @@ async function setPinned(deps: Platform, viewer: Viewer, input: PinTurnInput, pi
     const isVisible = sees(view, { position, seq, audience: audience.length > 0 ? audience : null })
     if (!isVisible) throw new NotFound('turn', turnId)
     await requireMembership(tx, viewer.actor, conversationId)
-    await requirePermits(tx, viewer, pinned ? 'pinTurn' : 'unpinTurn', conversationId)
+    await requirePermits(tx, viewer, pinned ? 'pinTurn' : 'unpinTurn', { conversationId })
     if (status === 'ERASED') throw new Conflict(`Turn ${turnId} was erased. Append a new turn.`)
     const newest = await tx.turn.findFirstOrThrow({ where: { conversationId, position }, orderBy: { seq: 'desc' } })
     const { count } = await tx.turn.updateMany({

@@ -96,12 +96,14 @@ async function readOlder(tx: Tx, conversationId: string, turnId: string): Promis
   return { ...older, audience: older.audience.length > 0 ? older.audience : null }
 }
 
+/** An edit, the version that it replaces, and the locked conversation of both. */
+type Replacement = LockedConversation & { older: Older; edit: Edit }
+
 /**
  * Checks that the edit is allowed, and returns the author's view. @throws NotFound @throws NotAllowed @throws Conflict
  * @throws InvalidInput
  */
-async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit: Edit): Promise<View> {
-  const { conversationId, visibility } = locked
+async function checkEdit(tx: Tx, { conversationId, visibility, older, edit }: Replacement): Promise<View> {
   const { actor } = edit
   const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
   const isPresent = author !== null && author.leftAt === null
@@ -118,13 +120,11 @@ async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit:
 async function requirePermitsOfEdit(
   tx: Tx,
   viewer: Viewer,
-  { conversationId }: LockedConversation,
-  older: Older,
-  { turn }: Edit,
+  { conversationId, older, edit: { turn } }: Replacement,
 ): Promise<void> {
   const conditions = conditionsOfTurn(viewer, turn)
   if (turn.pinned !== undefined && (turn.pinned ?? false) !== older.pinned) conditions.push('pinned')
-  await requirePermits(tx, viewer, 'supersedeTurn', conversationId, conditions)
+  await requirePermits(tx, viewer, 'supersedeTurn', { conversationId, conditions })
 }
 
 /** Checks that the view contains the turn to reply to. @throws InvalidInput */
@@ -152,11 +152,10 @@ async function checkContext(tx: Tx, conversationId: string, { turn: { contextId 
 /** Writes the newer version, its entry and its tool calls, and links the older version to it. */
 async function writeVersion(
   tx: Tx,
-  { conversationId, salt }: LockedConversation,
-  older: Older,
-  { turn, actor, authorKind, content, clientHash }: Edit,
+  { conversationId, salt, older, edit }: Replacement,
   calls: readonly FoundCall[],
 ): Promise<{ id: string; seq: number }> {
+  const { turn, actor, authorKind, content, clientHash } = edit
   const newer = newId('turn')
   const own = { turnId: newer, callPosition: older.position }
   const { parts, answered } = linkResults(content.parts, content.results, calls, own)
@@ -222,15 +221,13 @@ async function writeVersion(
 async function updateDerivativesOf(
   { updateDerivatives }: SupersedeDeps,
   tx: Tx,
-  { conversationId }: LockedConversation,
-  older: Older,
-  tokenCount: number,
+  { conversationId, older, edit }: Replacement,
 ): Promise<number | null> {
   const factIds = await updateDerivatives(tx, {
     conversationId,
     isPublic: older.audience === null,
     older: { ...older, isCommitted: older.status === 'COMMITTED' },
-    newer: { tokenCount },
+    newer: { tokenCount: edit.content.tokens },
   })
   return factIds.length > 0 ? writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds }) : null
 }
@@ -272,12 +269,13 @@ export async function supersedeTurn(
     const existing = await findByClientId(tx, locked, edit)
     if (existing !== null) return { id: existing, last: null }
     const older = await readOlder(tx, locked.conversationId, turnId)
-    const view = await checkEdit(tx, locked, older, edit)
-    await requirePermitsOfEdit(tx, viewer, locked, older, edit)
-    const calls = await findAnsweredCalls(tx, { ...locked, older }, edit, view.windows)
-    await requireUndecided(tx, { ...locked, older }, edit)
-    const { id: newer, seq } = await writeVersion(tx, locked, older, edit, calls)
-    const last = (await updateDerivativesOf(deps, tx, locked, older, content.tokens)) ?? seq
+    const replacement = { ...locked, older, edit }
+    const view = await checkEdit(tx, replacement)
+    await requirePermitsOfEdit(tx, viewer, replacement)
+    const calls = await findAnsweredCalls(tx, replacement, edit, view.windows)
+    await requireUndecided(tx, replacement, edit)
+    const { id: newer, seq } = await writeVersion(tx, replacement, calls)
+    const last = (await updateDerivativesOf(deps, tx, replacement)) ?? seq
     const { conversationId } = locked
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last }]))
     return { id: newer, last }

@@ -14,16 +14,15 @@ import type { ParsedTurn } from './append/turn-input.ts'
 /** Returns the import time of a turn: the current time if `createdAt` is given; null if the server sets `createdAt`. */
 export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
 
-/** The fields of a row that depend on its writer: a stream, a claim or a run. */
-type WriterFields = Pick<AppendedTurn, 'writerHash' | 'leaseSeconds' | 'claimHash' | 'runHolder'>
+/** The status of a row, and the fields that depend on its writer: a stream, a claim or a run. */
+type WriterFields = Pick<AppendedTurn, 'status' | 'writerHash' | 'leaseSeconds' | 'claimHash' | 'runHolder'>
 
 /** Builds the row of a turn to append. */
 export function toRow(
   viewer: Viewer,
   input: ParsedTurn,
-  status: AppendedTurn['status'],
   content: Content,
-  { writerHash, leaseSeconds, claimHash, runHolder }: WriterFields = {},
+  { status, writerHash, leaseSeconds, claimHash, runHolder }: WriterFields,
 ): AppendedTurn {
   const actor = input.actor ?? viewer.actor
   return {

@@ -23,7 +23,7 @@ const pages: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfT
 type Rendering = { args: TurnsArgs; template: TurnTemplate }
 const jsonPages: Load<string, Rendering, TurnJsonPage | null> = byId(
   'page of turns as JSON',
-  (deps, viewer, ids, { args, template }) => pageOfTurnJson(deps, viewer, ids, args, template),
+  (deps, viewer, ids, request) => pageOfTurnJson(deps, viewer, ids, request),
   null,
 )
 
@@ -62,7 +62,7 @@ function keepPage(context: RequestContext, id: string, request: PageArgs, page: 
 
 const conversationsWithTurns: Load<string, PageArgs, ConversationWithTurns> = inOrder(
   'conversation with turns',
-  (deps, viewer, ids, { args, template }) => getConversationsWithTurns(deps, viewer, ids, args, template),
+  (deps, viewer, ids, request) => getConversationsWithTurns(deps, viewer, ids, request),
   (id) => id,
 )
 

@@ -182,7 +182,7 @@ const CONVERSATIONS: Call[] = [
   {
     verb: 'getConversationsWithTurns',
     run: async ({ deps, viewer, given }) => {
-      const [read] = await getConversationsWithTurns(deps, viewer, [given.id], { first: 2 }, null)
+      const [read] = await getConversationsWithTurns(deps, viewer, [given.id], { args: { first: 2 }, template: null })
       return read!.conversation && read!.turns.items.length
     },
   },
@@ -572,7 +572,8 @@ const TURNS: Call[] = [
   {
     verb: 'pageOfTurnJson',
     run: async ({ deps, viewer, given }) =>
-      (await pageOfTurnJson(deps, viewer, [given.id], { first: 2 }, EVERYTHING)).get(given.id)?.items.length,
+      (await pageOfTurnJson(deps, viewer, [given.id], { args: { first: 2 }, template: EVERYTHING })).get(given.id)
+        ?.items.length,
   },
   {
     verb: 'history',

@@ -93,7 +93,7 @@ export async function claimTurn(
     if (runId !== null && exclude(slot, runActor!)) throw running(turnId, runId, runActor!)
     return decision
   }
-  return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
+  const apply = async (decision: ReturnType<typeof decide>, { tx, turn, record }: Locked) => {
     if (decision.outcome === 'repeated') return decision.claim
     for (const each of decision.replaced) {
       await endClaim(tx, each, each.state === 'HELD' ? 'RELEASED' : 'EXPIRED')
@@ -103,7 +103,8 @@ export async function claimTurn(
     const written = await putClaim(tx, { ...claimant, turnId: firstId, slot, conversationId }, ttl ?? CLAIM_TTL.default)
     await record('CLAIMED', viewer.actor)
     return written
-  })
+  }
+  return change(deps, viewer, turnId, { decide, apply })
 }
 
 /**
@@ -120,9 +121,9 @@ export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewCla
     if (decision.outcome === 'refused') throw notHeld(turnId, decision.claim)
     return decision
   }
-  return change(deps, viewer, turnId, decide, async ({ outcome, claim }, { tx }) =>
-    outcome === 'kept' ? claim : extendClaim(tx, claim, ttl ?? CLAIM_TTL.default),
-  )
+  const apply = async ({ outcome, claim }: ReturnType<typeof decide>, { tx }: Locked) =>
+    outcome === 'kept' ? claim : extendClaim(tx, claim, ttl ?? CLAIM_TTL.default)
+  return change(deps, viewer, turnId, { decide, apply })
 }
 
 /**
@@ -144,12 +145,13 @@ export async function releaseClaim(deps: Platform, viewer: Viewer, input: Releas
     if (dismiss && runActor === viewer.actor) throw running(turnId, runId!, runActor)
     return decision
   }
-  return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
+  const apply = async (decision: ReturnType<typeof decide>, { tx, turn, record }: Locked) => {
     if (decision.outcome === 'released') await endClaim(tx, decision.claim, decision.as)
     if (dismiss) await endWakeUp(tx, { turnId: turn.firstId, actor: viewer.actor })
     if (decision.outcome === 'released') await record('CLAIM_RELEASED', viewer.actor)
     return decision.claim
-  })
+  }
+  return change(deps, viewer, turnId, { decide, apply })
 }
 
 /** The parameters of `apply` in `change`. The transaction has locked the turn's conversation. */
@@ -160,6 +162,11 @@ type Locked = {
   record: (kind: 'CLAIMED' | 'CLAIM_RELEASED', actor: string) => Promise<void>
 }
 
+type Change<Decision> = {
+  decide(turn: ClaimableTurn): Decision
+  apply(decision: Decision, locked: Locked): Promise<ClaimRow>
+}
+
 /**
  * Changes a claim on the turn, and returns the claim. `decide` is called twice: first without a lock, so that calls
  * that it refuses do not wait for the lock; then under the conversation's lock, where `apply` carries out its decision.
@@ -168,8 +175,7 @@ async function change<Decision>(
   deps: Platform,
   viewer: Viewer,
   turnId: string,
-  decide: (turn: ClaimableTurn) => Decision,
-  apply: (decision: Decision, locked: Locked) => Promise<ClaimRow>,
+  { decide, apply }: Change<Decision>,
 ): Promise<Claim> {
   const { tenant } = viewer
   const { conversationId } = await readDecidable(deps.db.of(tenant), viewer, turnId, decide)

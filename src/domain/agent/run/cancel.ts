@@ -26,7 +26,10 @@ export async function cancelRun(deps: RunDeps, viewer: Viewer, input: CancelRunI
   const run = await requireRun(deps, viewer, runId)
   await requireWriter(deps.db.of(viewer.tenant), viewer, run.conversationId)
   const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor
-  await requirePermits(deps.db.of(viewer.tenant), viewer, 'cancelRun', run.conversationId, isOther ? ['otherRun'] : [])
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'cancelRun', {
+    conversationId: run.conversationId,
+    conditions: isOther ? ['otherRun'] : [],
+  })
   const changed = await changeRun(deps, run, { event: 'cancel', heldBy: null })
   if (changed.outcome === 'missing') throw new NotFound('run', runId)
   if (changed.outcome === 'refused') {

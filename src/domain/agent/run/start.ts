@@ -21,6 +21,7 @@ import { appendTurns, type AppendTurnsInput } from '../../turn/append/append.ts'
 import { digest } from '../../turn/content.ts'
 import { history } from '../../turn/history.ts'
 import { getTurns, type Turn } from '../../turn/turn.ts'
+import type { Condition } from '../../kernel/rights/rights.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { toRun, type Run } from '../definition/visible.ts'
 import { changeRun, alreadyRunning } from './change.ts'
@@ -114,9 +115,7 @@ async function requireAnswered(
 async function newestAnswered(
   deps: RunDeps,
   viewer: Viewer,
-  actor: string,
-  conversationId: string,
-  turns: readonly Turn[],
+  { actor, conversationId, turns }: { actor: string; conversationId: string; turns: readonly Turn[] },
 ): Promise<Answered | null> {
   const seenBy = (each: Viewer) => history(deps, each, [conversationId], { limit: 10 })
   const candidates = turns.length > 0 ? turns : ((await seenBy(trusted(viewer))).get(conversationId) ?? [])
@@ -141,7 +140,8 @@ async function begin(
   const agent = await findAgent(deps, viewer, conversation, given)
   const { actor } = agent
   const isForeign = actor !== viewer.actor && (agent.settings === null || overridesSettings(given))
-  await requirePermits(deps.db.of(tenant), viewer, 'runTurn', conversationId, isForeign ? ['foreignAgent'] : [])
+  const conditions: Condition[] = isForeign ? ['foreignAgent'] : []
+  await requirePermits(deps.db.of(tenant), viewer, 'runTurn', { conversationId, conditions })
   await requireSources(deps, viewer, 'runTurn', { ...given.context, conversationId })
   const { provider, model } = chooseModel(deps, given, agent)
   await requireQuota(deps, tenant, conversationId, actor)
@@ -168,7 +168,7 @@ async function begin(
   if (!(await insertRun(deps.pool, tenant, reserved))) return repeat(deps, viewer, given, reserved)
   try {
     const turns = await appendGiven(deps, viewer, given)
-    const answered = replyTo ?? (await newestAnswered(deps, viewer, actor, conversationId, turns))
+    const answered = replyTo ?? (await newestAnswered(deps, viewer, { actor, conversationId, turns }))
     const run = await start(deps, viewer, reserved, answered)
     executeHere(deps, { ...run, holder }, { claimToken, from: null })
     return { run, turns }
@@ -254,8 +254,8 @@ async function resume(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Prom
   const run = await requireRun(deps, trusted(viewer), given.runId!)
   if (run.conversationId !== given.conversationId) throw new NotFound('run', run.id)
   await requireWriter(deps.db.of(viewer.tenant), viewer, run.conversationId)
-  const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor
-  await requirePermits(deps.db.of(viewer.tenant), viewer, 'runTurn', run.conversationId, isOther ? ['otherRun'] : [])
+  const conditions: Condition[] = run.viewer !== viewer.actor && run.actor !== viewer.actor ? ['otherRun'] : []
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'runTurn', { conversationId: run.conversationId, conditions })
   if (run.state !== 'WAITING_FOR_TOOLS') throw notWaiting(run)
   await requireQuota(deps, run.tenant, run.conversationId, run.actor)
   const turns = await appendGiven(deps, viewer, given)

@@ -144,7 +144,10 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
   return withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const { lastSeq } = await lockConversation(tx, viewer, conversationId)
     const { existing, isFull } = await readForJoining(tx, conversationId, given.actor, MAX_PARTICIPANTS)
-    await requirePermits(tx, viewer, 'addParticipant', conversationId, conditionsOfAdding(viewer, given, existing))
+    await requirePermits(tx, viewer, 'addParticipant', {
+      conversationId,
+      conditions: conditionsOfAdding(viewer, given, existing),
+    })
     if (isFull) throw tooManyParticipants()
     const isPresent = existing !== null && existing.leftAt === null
     const fields = {
@@ -225,7 +228,7 @@ export async function removeParticipant(
     if (hasLeft && isSelf) return
     await requireChange(tx, viewer, conversationId, locked)
     const conditions = conditionsOfRemoving(viewer, actor, existing, await ownerOf(tx, viewer, conversationId))
-    await requirePermits(tx, viewer, 'removeParticipant', conversationId, conditions)
+    await requirePermits(tx, viewer, 'removeParticipant', { conversationId, conditions })
     if (!existing) throw new NotFound('participant', actor)
     if (hasLeft) {
       // A participant that left by itself and is then removed by another actor must be added again, too.

@@ -81,7 +81,7 @@ export async function updateParticipant(
     await lockConversation(tx, viewer, conversationId)
     const before = await tx.participant.findUnique({ where: key })
     const conditions = conditionsOfChanging(viewer, given, before, await ownerOf(tx, viewer, conversationId))
-    await requirePermits(tx, viewer, 'updateParticipant', conversationId, conditions)
+    await requirePermits(tx, viewer, 'updateParticipant', { conversationId, conditions })
     if (!before) throw new NotFound('participant', actor)
     if (given.administrator && before.leftAt !== null) {
       throw InvalidInput.at('administrator', 'must not be true for a participant who has left')

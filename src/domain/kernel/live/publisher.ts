@@ -67,15 +67,12 @@ export function announceEntries(publisher: JournalPublisher, written: readonly J
   publisher.notifyWorkers(written)
 }
 
+/** Text of a streaming turn, written from UTF-16 offset `start`. `isPrivate` is true if the turn has an audience. */
+export type WrittenText = { conversationId: string; turnId: string; start: number; text: string; isPrivate: boolean }
+
 /** Announces text of a streaming turn, after the commit. For a private turn, announces only the end of the text. */
-export function announceDelta(
-  publisher: Publisher,
-  conversationId: string,
-  turnId: string,
-  start: number,
-  text: string,
-  isPrivate: boolean,
-): void {
+export function announceDelta(publisher: Publisher, written: WrittenText): void {
+  const { conversationId, turnId, start, text, isPrivate } = written
   const message: ConversationMessage = isPrivate
     ? { type: 'text', turnId, end: start + text.length }
     : { type: 'delta', turnId, start, text }

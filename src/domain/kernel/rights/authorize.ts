@@ -56,18 +56,22 @@ export const withinReach = (viewer: Viewer, ids: readonly string[]): readonly st
 export const trusted = ({ tenant, actor }: Viewer): Viewer => ({ tenant, actor })
 
 /**
+ * What a call of a verb concerns: the conversation, null for none, so that only the rights are checked; and the
+ * conditions that the input meets.
+ */
+type Guarded = { conversationId: string | null; conditions?: readonly Condition[] }
+
+/**
  * Checks the permit of the verb and those of the conditions that its input meets. Reads the actor's relation to the
  * conversation only if the credential lacks the right of one of these permits.
  * @param db the transaction that has locked the conversation, if there is one
- * @param conversationId null for a call that concerns no conversation: only the rights are checked
  * @throws NotFound if the viewer does not see the conversation @throws NotAllowed
  */
 export async function requirePermits(
   db: Tx,
   viewer: Viewer,
   verb: Verb,
-  conversationId: string | null,
-  conditions: readonly Condition[] = [],
+  { conversationId, conditions = [] }: Guarded,
 ): Promise<void> {
   const { principal, actor, tenant } = viewer
   if (principal === undefined) return

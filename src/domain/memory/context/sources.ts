@@ -42,5 +42,5 @@ export async function requireSources(
   }
   const conditions: Condition[] = sources.semanticRecall?.scope === 'TENANT' ? ['tenantScope'] : []
   if (sources.store) conditions.push('stored')
-  await requirePermits(db.of(viewer.tenant), viewer, verb, conversationId, conditions)
+  await requirePermits(db.of(viewer.tenant), viewer, verb, { conversationId, conditions })
 }

@@ -101,7 +101,10 @@ export async function getFactPage(
   const page = paging(args, limits.pageSize)
   const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
   const isOfTenant = given.conversationId == null && given.userId !== viewer.actor
-  await requirePermits(db.of(viewer.tenant), viewer, 'getFactPage', null, isOfTenant ? ['tenantScope'] : [])
+  await requirePermits(db.of(viewer.tenant), viewer, 'getFactPage', {
+    conversationId: null,
+    conditions: isOfTenant ? ['tenantScope'] : [],
+  })
   const rows = await listFacts(db, viewer, {
     ...given,
     includeSuperseded: includeSuperseded ?? false,

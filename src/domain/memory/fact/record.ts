@@ -121,9 +121,10 @@ async function requirePermitsOfFacts(
   conversationIds: readonly (string | null)[],
 ): Promise<void> {
   for (const each of conversationIds) {
-    await requirePermits(db.of(viewer.tenant), viewer, 'recordFacts', each, [
-      each === null ? 'factsOfTenant' : 'factsAboutOthers',
-    ])
+    await requirePermits(db.of(viewer.tenant), viewer, 'recordFacts', {
+      conversationId: each,
+      conditions: [each === null ? 'factsOfTenant' : 'factsAboutOthers'],
+    })
   }
 }
 
@@ -247,7 +248,10 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
     if (fact.userId !== viewer.actor && fact.assertedBy !== viewer.actor) {
       const { conversationId } = fact
       const condition = conversationId === null ? 'factsOfTenant' : 'factsAboutOthers'
-      await requirePermits(deps.db.of(viewer.tenant), viewer, 'retractFact', conversationId, [condition])
+      await requirePermits(deps.db.of(viewer.tenant), viewer, 'retractFact', {
+        conversationId,
+        conditions: [condition],
+      })
     }
     if (fact.supersededAt) return toFact(fact)
     await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {

@@ -35,7 +35,7 @@ export async function getProfiles(
   requireStrings(users, 'users')
   for (const each of reader === viewer ? [viewer] : [viewer, reader]) {
     const conditions = users.some((user) => user !== each.actor) ? ['otherUser' as const] : []
-    await requirePermits(deps.db.of(each.tenant), each, 'getProfiles', null, conditions)
+    await requirePermits(deps.db.of(each.tenant), each, 'getProfiles', { conversationId: null, conditions })
   }
   const known = [...new Set(users.filter((user) => storable(user) === null))]
   const profilesOf = new Map<string, ProfileOfSet[]>()

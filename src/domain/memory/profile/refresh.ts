@@ -201,13 +201,10 @@ export async function refreshUserProfile(
 ): Promise<UserProfile> {
   authorize(viewer, 'refreshUserProfile')
   const { userId, recentK } = parse(refreshInput, input)
-  await requirePermits(
-    deps.db.of(viewer.tenant),
-    viewer,
-    'refreshUserProfile',
-    null,
-    userId === viewer.actor ? [] : ['otherUser'],
-  )
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'refreshUserProfile', {
+    conversationId: null,
+    conditions: userId === viewer.actor ? [] : ['otherUser'],
+  })
   if (!(await isKnownUser(deps.db, viewer, userId))) throw new NotFound('user', userId)
   await reconcileFactsAbout(deps, trusted(viewer), userId)
   for (const set of await setsSeen(deps, viewer, userId)) {

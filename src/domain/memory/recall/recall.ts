@@ -111,13 +111,10 @@ export async function recall(
   const defaults = await deps.defaults.of(viewer.tenant)
   const parsed = parse(recallInput, input)
   const given = { ...parsed, threshold: parsed.threshold ?? defaults.recallThreshold }
-  await requirePermits(
-    deps.db.of(viewer.tenant),
-    viewer,
-    'recall',
-    given.conversationId ?? null,
-    given.scope === 'TENANT' ? ['tenantScope'] : [],
-  )
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'recall', {
+    conversationId: given.conversationId ?? null,
+    conditions: given.scope === 'TENANT' ? ['tenantScope'] : [],
+  })
   const identity = () => recallIdentity([viewer.tenant, viewer.actor, selectionOf(given, deps.moment)])
   const position = given.after == null ? null : decodePosition(identity(), given.after)
   const read = position?.read ?? []

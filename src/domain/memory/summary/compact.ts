@@ -170,7 +170,7 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   const { conversationId, policy: given } = parse(compactInput, input)
   policyColumns(deps, given, 'policy')
   await requireWriter(deps.db.of(viewer.tenant), viewer, conversationId)
-  await requirePermits(deps.db.of(viewer.tenant), viewer, 'compact', conversationId)
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'compact', { conversationId })
   const before = await requireState(deps, viewer, conversationId)
   const policy: StoredPolicy = {
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
@@ -231,7 +231,7 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
   authorize(caller, 'summarize', input)
   const { conversationId, through } = parse(summarizeInput, input)
   await requireWriter(deps.db.of(caller.tenant), caller, conversationId)
-  await requirePermits(deps.db.of(caller.tenant), caller, 'summarize', conversationId)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'summarize', { conversationId })
   const viewer = trusted(caller)
   if (!(await seesAllTurns(deps, viewer, conversationId))) throw historyPartlyHidden()
   let throughPosition = Infinity

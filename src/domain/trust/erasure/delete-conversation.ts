@@ -37,7 +37,7 @@ export async function deleteConversation(
     const head = heads.get(conversationId)
     if (!head) throw new NotFound('conversation', conversationId)
     await requireChange(tx, viewer, conversationId, head)
-    await requirePermits(tx, viewer, 'deleteConversation', conversationId)
+    await requirePermits(tx, viewer, 'deleteConversation', { conversationId })
     const participants = await tx.participant.findMany({ where: { conversationId }, select: { actor: true } })
     const actors = participants.map(({ actor }) => actor)
     await requireNoHold(tx, tenant, conversationId, actors)

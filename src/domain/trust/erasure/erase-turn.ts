@@ -91,7 +91,10 @@ export async function eraseTurn(deps: Platform, viewer: Viewer, input: EraseTurn
     { tenant, conversationId, positions: [position] },
     async (tx, head) => {
       await requireChange(tx, viewer, conversationId, head)
-      await requirePermits(tx, viewer, 'eraseTurn', conversationId, actor === viewer.actor ? [] : ['otherAuthor'])
+      await requirePermits(tx, viewer, 'eraseTurn', {
+        conversationId,
+        conditions: actor === viewer.actor ? [] : ['otherAuthor'],
+      })
       await requireNoHold(tx, tenant, conversationId, [actor])
     },
     async (tx, rows) => {

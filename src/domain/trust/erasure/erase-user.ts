@@ -73,13 +73,10 @@ export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUser
   authorize(viewer, 'eraseUser')
   const { userId } = parse(eraseUserInput, input)
   const { tenant } = viewer
-  await requirePermits(
-    deps.db.of(viewer.tenant),
-    viewer,
-    'eraseUser',
-    null,
-    userId === viewer.actor ? [] : ['otherUserErased'],
-  )
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'eraseUser', {
+    conversationId: null,
+    conditions: userId === viewer.actor ? [] : ['otherUserErased'],
+  })
   const id = await withTransaction(deps.db, tenant, async (tx) => {
     await requireNoHold(tx, tenant, null, [userId])
     const where = { tenant, kind: 'USER' as const, subject: userId, completedAt: null }

@@ -168,7 +168,7 @@ export async function pruneConversations(
 ): Promise<number> {
   authorize(viewer, 'pruneConversations')
   const { olderThanDays } = parse(pruneConversationsInput, input)
-  await requirePermits(deps.db.of(viewer.tenant), viewer, 'pruneConversations', null)
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'pruneConversations', { conversationId: null })
   const before = new Date(deps.clock.Date.now() - olderThanDays * DAY_MS)
   let count = 0
   for (let after = ''; ;) {

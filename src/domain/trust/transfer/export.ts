@@ -61,7 +61,10 @@ export async function continueExport(deps: Platform, viewer: Viewer, input: Cont
   const { tenant } = viewer
   const db = deps.db.of(tenant)
   const row = await findTransfer(db, viewer, transferId, 'EXPORT')
-  await requirePermits(db, viewer, 'continueExport', null, conditionsOfExport(viewer, row))
+  await requirePermits(db, viewer, 'continueExport', {
+    conversationId: null,
+    conditions: conditionsOfExport(viewer, row),
+  })
   if (row.state === 'CANCELLED')
     throw new Conflict('The export was cancelled, or not continued in time. Start another one.')
   const only = row.scope === 'CONVERSATION' ? row.subject : null

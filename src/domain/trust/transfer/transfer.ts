@@ -100,7 +100,10 @@ export async function startExport(deps: Platform, viewer: Viewer, input: StartEx
   const { scope } = given
   const { tenant, actor } = viewer
   const db = deps.db.of(tenant)
-  await requirePermits(db, viewer, 'startExport', null, conditionsOfExport(viewer, { scope, subject }))
+  await requirePermits(db, viewer, 'startExport', {
+    conversationId: null,
+    conditions: conditionsOfExport(viewer, { scope, subject }),
+  })
   if (scope === 'CONVERSATION') {
     const found = await db.conversation.findFirst({ where: { id: subject!, tenant }, select: { id: true } })
     if (!found) throw new NotFound('conversation', subject!)

@@ -56,13 +56,12 @@ async function requirePermitsOfTurns(
   deps: Platform,
   viewer: Viewer,
   verb: 'appendTurn' | 'appendTurns' | 'openTurn',
-  conversationId: string,
-  turns: readonly ParsedTurn[],
+  { conversationId, turns }: { conversationId: string; turns: readonly ParsedTurn[] },
 ): Promise<void> {
   if (viewer.principal === undefined) return
   const conditions = new Set(turns.flatMap((turn) => conditionsOfTurn(viewer, turn)))
   if (turns.some(({ pinned }) => pinned)) conditions.add('pinned')
-  await requirePermits(deps.db.of(viewer.tenant), viewer, verb, conversationId, [...conditions])
+  await requirePermits(deps.db.of(viewer.tenant), viewer, verb, { conversationId, conditions: [...conditions] })
 }
 
 /** Returns the hash of the token of a claim on `replyToId`. @throws InvalidInput for a token without a `replyToId` */
@@ -72,12 +71,21 @@ function claimHashOf(token: string | null | undefined, turn: Pick<ParsedTurn, 'r
   return hashOfWriter(token)
 }
 
+/**
+ * The turns of one call, in order. The newest entry must be `expected` unless it is null; `path` returns the path of a
+ * turn in error texts.
+ */
+type TurnsOfCall = {
+  conversationId: string
+  turns: AppendedTurn[]
+  expected?: number | null | undefined
+  path?: (index: number) => string
+}
+
 async function append(
   deps: AppendDeps,
   viewer: Viewer,
-  conversationId: string,
-  turns: AppendedTurn[],
-  { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (index: number) => string } = {},
+  { conversationId, turns, expected = null, path = () => 'turn' }: TurnsOfCall,
 ): Promise<AppendedTurns> {
   const rows = await deps.appends.append({
     conversationId,
@@ -142,12 +150,12 @@ export async function appendTurn(
   authorize(viewer, 'appendTurn', input)
   const parsed = parse(appendTurnInput, input)
   const { conversationId, turn, claimToken, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
-  await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
+  await requirePermitsOfTurns(deps, viewer, 'appendTurn', { conversationId, turns: [turn] })
   const content = await contentGiven(deps, turn, 'turn')
   const written = byRun === null ? turn : { ...turn, clientId: byRun.clientId }
-  const hashes = { claimHash: claimHashOf(claimToken, turn), runHolder: byRun?.holder }
-  const row = toRow(viewer, written, 'COMMITTED', content, hashes)
-  return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  const claimHash = claimHashOf(claimToken, turn)
+  const row = toRow(viewer, written, content, { status: 'COMMITTED', claimHash, runHolder: byRun?.holder })
+  return single(await append(deps, viewer, { conversationId, turns: [row], expected: expectedLastSeq }))
 }
 
 const appendTurnsInput = z.object({ conversationId: id('conversation'), turns: z.array(z.unknown()) })
@@ -170,14 +178,14 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   }
   const given = await parseItems(turnInput, turns, 'turns')
   const parsed = await redactItems(deps, viewer, { verb: 'appendTurns', resource: conversationId }, given)
-  await requirePermitsOfTurns(deps, viewer, 'appendTurns', conversationId, parsed)
+  await requirePermitsOfTurns(deps, viewer, 'appendTurns', { conversationId, turns: parsed })
   const rows: AppendedTurn[] = []
   const refs: GivenTurn[] = []
   const keys = new Set<string>()
   const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
-    const row = toRow(viewer, turn, 'COMMITTED', content)
+    const row = toRow(viewer, turn, content, { status: 'COMMITTED' })
     const key = row.clientId == null ? null : `${row.actor}\0${row.clientId}`
     if (key !== null && keys.has(key)) {
       throw InvalidInput.at(`turns.${index}.clientId`, 'occurs twice in the batch')
@@ -189,7 +197,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   }
   const placed = placeResults(refs, (index) => `turns.${index}.parts`)
   for (const [index, results] of placed.entries()) if (results.length > 0) rows[index]!.results = [...results]
-  return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
+  return append(deps, viewer, { conversationId, turns: rows, path: (index) => `turns.${index}` })
 }
 
 /** Range of `leaseSeconds`: the number of seconds without a delta after which a streaming turn is aborted. */
@@ -218,10 +226,10 @@ export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurn
   authorize(viewer, 'openTurn', input)
   const given = await redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
   const { conversationId, turn, writerToken: token, leaseSeconds, claimToken, expectedLastSeq } = given
-  await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
+  await requirePermitsOfTurns(deps, viewer, 'openTurn', { conversationId, turns: [turn] })
   const writer = { writerHash: hashOfWriter(token), leaseSeconds, claimHash: claimHashOf(claimToken, turn) }
-  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, writer)
-  const opened = single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  const row = toRow(viewer, turn, NO_CONTENT, { status: 'STREAMING', ...writer })
+  const opened = single(await append(deps, viewer, { conversationId, turns: [row], expected: expectedLastSeq }))
   // No delta can precede holdText, because the writer learns the id from this result. If the process crashes before
   // holdText, the repeated call of openTurn calls it.
   if ((await deps.redaction.of(viewer.tenant)) === 'turns') await holdText(deps.pool, viewer.tenant, opened.turn.id)

@@ -44,20 +44,22 @@ export type FeedStep = { readonly state: FeedState; readonly events: readonly Co
 
 const NO_EVENTS: readonly ConversationEvent[] = []
 
+/** What a feed starts with: the newest entry, and the open turns, participants and visibility after it. */
+export type FeedStart = {
+  conversationId: string
+  head: number
+  open: readonly OpenTurn[]
+  participants: readonly ParticipantRow[]
+  visibility: ConversationVisibility
+}
+
 /** Returns the state of a feed that starts after entry `head`. Turns opened after `head` are added by their entries. */
-export function startFeedState(
-  conversationId: string,
-  head: number,
-  open: readonly OpenTurn[],
-  participants: readonly ParticipantRow[],
-  visibility: ConversationVisibility,
-): FeedState {
+export function startFeedState({ open, participants, ...start }: FeedStart): FeedState {
+  const { head } = start
   return {
-    conversationId,
-    head,
+    ...start,
     open: new Map(open.filter(({ turn }) => turn.seq <= head).map((each) => [each.turn.id, each])),
     participants: byActor(participants),
-    visibility,
     deleted: false,
   }
 }

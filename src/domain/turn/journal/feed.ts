@@ -105,7 +105,10 @@ async function loadParticipants(run: FeedRun): Promise<void> {
 async function readEntries(run: FeedRun): Promise<void> {
   const { deps, tenant, conversationId } = run
   for (let limit = SMALL_PAGE; ; limit = PAGE) {
-    const { events, last, reachesEnd } = await readEvents(deps, tenant, conversationId, run.state.head, limit)
+    const { events, last, reachesEnd } = await readEvents(deps, tenant, conversationId, {
+      after: run.state.head,
+      limit,
+    })
     if (events.some((event) => changesViews(run.state, event))) await loadParticipants(run)
     const at = new Date()
     for (const event of events) {
@@ -196,7 +199,7 @@ async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<Fee
   if (head === null) throw new NotFound('conversation', conversationId)
   const open = await readOpenTurns(deps.pool, tenant, conversationId)
   const participants = await readParticipants(deps.pool, { tenant, actor: null }, [conversationId])
-  return startFeedState(conversationId, head.lastSeq, open, participants, head.visibility)
+  return startFeedState({ conversationId, head: head.lastSeq, open, participants, visibility: head.visibility })
 }
 
 function createFeedRun(deps: Platform, tenant: string, conversationId: string): FeedRun {
@@ -208,7 +211,7 @@ function createFeedRun(deps: Platform, tenant: string, conversationId: string): 
     if (!tasks.isFailing) tasks.add({ type: 'check' })
   }, CHECK_MS)
   checkTimer.unref()
-  const state = startFeedState(conversationId, 0, [], [], 'MEMBERS')
+  const state = startFeedState({ conversationId, head: 0, open: [], participants: [], visibility: 'MEMBERS' })
   const run: FeedRun = { deps, tenant, conversationId, state, followers: new Set(), tasks, checkTimer }
   return run
 }

@@ -111,6 +111,9 @@ type Announced = Map<string, { first: number; last: number }>
 
 type Notify = (actor: string, event: InboxEvent) => void
 
+/** The actors with open inboxes, and the function that notifies one of them. */
+type Listeners = { actors: readonly string[]; notify: Notify }
+
 /**
  * Reads the announced entries. Notifies each actor of the changes in its list of conversations, then of the turns that
  * wake it up.
@@ -119,8 +122,7 @@ async function readAnnounced(
   deps: Platform,
   tenant: string,
   announced: Announced,
-  actors: readonly string[],
-  notify: Notify,
+  { actors, notify }: Listeners,
 ): Promise<void> {
   const offered = new Set<string>()
   const responding = new Set<string>()
@@ -134,7 +136,7 @@ async function readAnnounced(
     // Read one journal page at a time, because MAX_ENTRIES entries may be large, but notify each reason only once.
     const newest = participants.map(() => new Map<InboxReason, Date>())
     for (let after = from; after < last;) {
-      const page = await readEvents(deps, tenant, conversationId, after, last - after)
+      const page = await readEvents(deps, tenant, conversationId, { after, limit: last - after })
       participants.forEach((participant, index) => {
         for (const [reason, at] of reasonsFor(page.events, participant)) newest[index]!.set(reason, at)
       })
@@ -167,7 +169,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
     const due = announced
     announced = new Map()
     isReading = true
-    await readAnnounced(deps, tenant, due, [...listeners.keys()], notify).catch((error) =>
+    await readAnnounced(deps, tenant, due, { actors: [...listeners.keys()], notify }).catch((error) =>
       deps.log.warn({ err: error, tenant }, 'could not read changes for the inboxes'),
     )
     isReading = false

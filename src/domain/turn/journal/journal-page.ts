@@ -93,8 +93,7 @@ export async function readEvents(
   { pool }: Pick<Platform, 'pool'>,
   tenant: string,
   conversationId: string,
-  after: number,
-  limit: number,
+  { after, limit }: { after: number; limit: number },
 ): Promise<JournalPage> {
   const rows = await readJournal(pool, tenant, conversationId, { after, limit })
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]

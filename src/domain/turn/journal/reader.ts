@@ -61,7 +61,7 @@ export async function readInto(
 const sourceOf = (deps: EventDeps, feed: Feed, principal: Viewer, leave: () => void): ReaderSource => ({
   clock: deps.clock,
   reserve: () => deps.feeds.catchUp.take(principal, JOURNAL_PAGE_BYTES),
-  read: (after, limit) => readEvents(deps, feed.tenant, feed.conversationId, after, limit),
+  read: (after, limit) => readEvents(deps, feed.tenant, feed.conversationId, { after, limit }),
   onFailure: (error) =>
     deps.log.warn(
       { err: error, conversationId: feed.conversationId },

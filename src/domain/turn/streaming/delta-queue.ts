@@ -4,6 +4,7 @@
 // is held back; that delta and all later ones are passed to held-deltas.ts, in order.
 
 import { LRUCache } from 'lru-cache'
+import type { WrittenText } from '../../kernel/live/publisher.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { counters } from '../../../runtime/counters.ts'
 import type { Pool } from '../../../store/db/tenant-pool.ts'
@@ -44,14 +45,11 @@ type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(erro
 type WaitingDeltas = Map<string, QueuedDelta[]>
 type DeltaBatch = { writer: string; chunk: Delta; deltas: QueuedDelta[] }
 
-/** Called after the commit with each range of text written. `isPrivate` is true if the turn has an audience. */
-export type OnWritten = (
-  conversationId: string,
-  turnId: string,
-  start: number,
-  text: string,
-  isPrivate: boolean,
-) => void
+/** Called after the commit with each range of text written. */
+export type OnWritten = (written: WrittenText) => void
+
+/** The state of a queue that `settle` changes. */
+type QueueState = { pool: Pool; waiting: WaitingDeltas; onWritten: OnWritten }
 
 /** Maximum number of cached ids of turns whose text is held back, about 1 MB. An id without an entry costs a query. */
 const MAX_HELD_TURNS = 10_000
@@ -63,6 +61,7 @@ const MAX_HELD_TURNS = 10_000
  */
 export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten, held: DeltaQueue): DeltaQueue {
   const waiting: WaitingDeltas = new Map()
+  const state: QueueState = { pool, waiting, onWritten }
   const heldTurns = new LRUCache<string, true>({ max: MAX_HELD_TURNS })
   let running = false
 
@@ -85,7 +84,7 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
           const batch = batches[row.index]!
           const { outcome } = row
           if (outcome === 'held') passOn(batch.writer, batch.deltas)
-          else await settle(pool, waiting, onWritten, batch, { ...row, outcome })
+          else await settle(state, batch, { ...row, outcome })
         }
       } catch (error) {
         // For deltas that were settled before the error, reject has no effect.
@@ -138,15 +137,16 @@ function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
  * repeated text if a delta repeats stored text.
  */
 async function settle(
-  pool: Pool,
-  waiting: WaitingDeltas,
-  onWritten: OnWritten,
+  { pool, waiting, onWritten }: QueueState,
   { writer, chunk, deltas }: DeltaBatch,
   row: ChunkRow & Pick<Written, 'outcome'>,
 ): Promise<void> {
   if (row.outcome === 'written' || row.outcome === 'renewed') {
     counters.deltas += deltas.length
-    if (row.text) onWritten(row.conversationId!, chunk.turn, row.start!, row.text, row.isPrivate)
+    if (row.text) {
+      const { conversationId, start, text, isPrivate } = row
+      onWritten({ conversationId: conversationId!, turnId: chunk.turn, start: start!, text, isPrivate })
+    }
     const ends = endsOf(deltas, row.end!)
     for (let index = deltas.length - 1; index >= 0; index--) deltas[index]!.resolve({ ...row, end: ends[index]! })
     return

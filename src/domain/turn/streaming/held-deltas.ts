@@ -70,10 +70,17 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
     const next = { ...rest, version: held.version, sent: held.sent + text.length, sealed: isFinal || held.sealed }
     const row = await appendHeld(pool, deltaOf(delta, released), limit, next)
     if (row.outcome === 'written') {
-      onWritten(row.conversationId!, delta.turnId, row.start!, row.text!, row.isPrivate)
+      onWritten({
+        conversationId: row.conversationId!,
+        turnId: delta.turnId,
+        start: row.start!,
+        text: row.text!,
+        isPrivate: row.isPrivate,
+      })
       const counts: Removed = {}
       for (const kind of removed) counts[kind] = (counts[kind] ?? 0) + 1
-      noteRemoved(deps, { tenant: delta.tenant, actor: delta.viewer }, 'appendDelta', [delta.turnId], counts)
+      const call = { verb: 'appendDelta', resource: delta.turnId }
+      noteRemoved(deps, { tenant: delta.tenant, actor: delta.viewer }, call, counts)
     }
     return row
   }
@@ -126,6 +133,6 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
  * @param pool connections for appends and deltas
  */
 export function createDeltas(platform: Platform, pool: Platform['pool']): DeltaQueue {
-  const onWritten: OnWritten = (...written) => announceDelta(platform, ...written)
+  const onWritten: OnWritten = (written) => announceDelta(platform, written)
   return createDeltaQueue(pool, platform.limits.turnBytes, onWritten, createHeldDeltas(platform, pool, onWritten))
 }

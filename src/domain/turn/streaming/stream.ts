@@ -22,7 +22,7 @@ import { getTurns, requireTurnWithinReach, type Turn } from '../turn.ts'
 import { indexEntry } from '../../memory/indexing/index-entry.ts'
 import type { TurnStatus } from '../../../store/generated/enums.ts'
 import { actAs, type Viewer } from '../../kernel/view.ts'
-import { startsWithSecondHalf } from './delta-batch.ts'
+import { startsWithSecondHalf, type DeltaWrite } from './delta-batch.ts'
 
 const appendDeltaInput = z.object({
   turnId: id('turn'),
@@ -53,8 +53,8 @@ export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: Appen
   const writer = hashOfWriter(token)
   const delta = { tenant, viewer: actor, turnId, writer, start: start ?? null, text: content }
   const { outcome, end, status } = await deps.deltas.write(delta)
-  if (isRefusal(outcome)) throw await refusalOf(deps, viewer, turnId, outcome, status)
-  const after = endAfter(deps, turnId, start ?? null, outcome, end)
+  if (isRefusal(outcome)) throw await refusalOf(deps, viewer, turnId, { outcome, status })
+  const after = endAfter(deps, delta, { outcome, end })
   deps.writers.wroteInto(tenant, turnId)
   return { turnId, end: after }
 }
@@ -69,8 +69,7 @@ async function refusalOf(
   deps: StreamDeps,
   viewer: Viewer,
   turnId: string,
-  refusal: Refusal,
-  status: TurnStatus | null,
+  { outcome: refusal, status }: { outcome: Refusal; status: TurnStatus | null },
 ): Promise<DomainError> {
   const isSeen = refusal !== 'missing' && (await getTurns(deps, trusted(viewer), [turnId])).has(turnId)
   if (!isSeen) return new NotFound('turn', turnId)
@@ -84,12 +83,11 @@ async function refusalOf(
 
 const unpairedHalf = () => InvalidInput.at('text', 'must not contain half of a surrogate pair without the other half')
 
+/** Returns the end of a delta that was not refused. @throws InvalidInput @throws Conflict */
 function endAfter(
   deps: StreamDeps,
-  turnId: string,
-  start: number | null,
-  outcome: Exclude<Written['outcome'], Refusal>,
-  end: number | null,
+  { turnId, start }: Pick<DeltaWrite, 'turnId' | 'start'>,
+  { outcome, end }: { outcome: Exclude<Written['outcome'], Refusal>; end: number | null },
 ): number {
   switch (outcome) {
     case 'written':
@@ -131,14 +129,15 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }
-  return close(deps, viewer, given, 'commit', async (streamed) => ({
+  const end = async (streamed: ContentPart[]): Promise<Ending> => ({
     status: 'COMMITTED',
     ...(await contentOf([...streamed, ...more], deps, 'parts')),
     promptTokens: given.tokenUsage?.prompt,
     completionTokens: given.tokenUsage?.completion,
     model: given.model,
     metadata: given.metadata,
-  }))
+  })
+  return close(deps, viewer, given, { how: 'commit', end })
 }
 
 /** Maximum length of the reason of an abort, in characters. */
@@ -157,7 +156,8 @@ export type AbortTurnInput = z.input<typeof abortTurnInput>
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   authorize(viewer, 'abortTurn')
   const { reason, ...given } = await redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
-  return close(deps, viewer, { ...given, reason }, 'abort', (streamed) => aborted(deps, streamed, reason ?? null))
+  const end = (streamed: ContentPart[]) => aborted(deps, streamed, reason ?? null)
+  return close(deps, viewer, { ...given, reason }, { how: 'abort', end })
 }
 
 /** The final content and status of a turn. */
@@ -183,8 +183,7 @@ const LONG_TEXT = 32 * 1024
  */
 async function closeStream(
   deps: StreamDeps,
-  tenant: string,
-  turnId: string,
+  { tenant, turnId }: { tenant: string; turnId: string },
   by:
     | { viewer: string; writer: string; hash: string; silentMs: null }
     | { viewer: null; writer: null; hash: null; silentMs: number },
@@ -219,15 +218,14 @@ async function close(
   deps: StreamDeps,
   viewer: Viewer,
   { writerToken: token, ...request }: { turnId: string; writerToken: string; [input: string]: unknown },
-  how: 'commit' | 'abort',
-  end: (streamed: ContentPart[]) => Promise<Ending>,
+  { how, end }: { how: 'commit' | 'abort'; end: (streamed: ContentPart[]) => Promise<Ending> },
 ): Promise<Turn> {
   const { turnId } = request
   await requireTurnWithinReach(deps, viewer, turnId)
   const writer = hashOfWriter(token)
   const by = { viewer: viewer.actor, writer, hash: digest({ ...request, how, writer }), silentMs: null }
-  const row = await closeStream(deps, viewer.tenant, turnId, by, end)
-  if (isRefusal(row.outcome)) throw await refusalOf(deps, viewer, turnId, row.outcome, row.status)
+  const row = await closeStream(deps, { tenant: viewer.tenant, turnId }, by, end)
+  if (isRefusal(row.outcome)) throw await refusalOf(deps, viewer, turnId, { outcome: row.outcome, status: row.status })
   if (row.outcome === 'no_call' || row.outcome === 'other_name' || row.outcome === 'ambiguous') {
     throw InvalidInput.at('parts', resultProblem(row.outcome, JSON.parse(row.detail!) as ResultFault))
   }
@@ -283,6 +281,6 @@ async function abortWithoutWriter(
   { silentMs, reason }: { silentMs: number; reason: string },
 ): Promise<boolean> {
   const by = { viewer: null, writer: null, hash: null, silentMs }
-  const row = await closeStream(deps, tenant, turnId, by, (streamed) => aborted(deps, streamed, reason))
+  const row = await closeStream(deps, { tenant, turnId }, by, (streamed) => aborted(deps, streamed, reason))
   return row.outcome === 'written'
 }

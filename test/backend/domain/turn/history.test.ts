@@ -212,7 +212,10 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         [],
       ])
       expect(ids.filter((conversationId) => pages.get(conversationId)!.hasPreviousPage)).toEqual([conversationIds[4]])
-      const rendered = await pageOfTurnJson(world.deps, tenant.as('ann'), ids, { last: 3 }, EVERYTHING)
+      const rendered = await pageOfTurnJson(world.deps, tenant.as('ann'), ids, {
+        args: { last: 3 },
+        template: EVERYTHING,
+      })
       expect([...rendered].sort().map(([id, { list }]) => [id, list.text])).toEqual(
         conversationIds.toSorted().map((id) => [id, JSON.stringify(pages.get(id)!.items.map(renderedOf))]),
       )

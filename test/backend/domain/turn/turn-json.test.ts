@@ -108,7 +108,10 @@ describe.each(backends)('turns as JSON on $name', (backend) => {
     const textsOf = async (actor: string) => (await check(tenant, conversationId, actor)).map(({ text }) => text)
     expect(await textsOf('ann')).toEqual(['to all', 'to ann'])
     expect(await textsOf('bob')).toEqual(['to all'])
-    const foreign = await pageOfTurnJson(world.deps, world.tenant().as('ann'), [conversationId], {}, EVERYTHING)
+    const foreign = await pageOfTurnJson(world.deps, world.tenant().as('ann'), [conversationId], {
+      args: {},
+      template: EVERYTHING,
+    })
     expect([...foreign]).toEqual([])
   })
 
@@ -138,7 +141,7 @@ describe.each(backends)('turns as JSON on $name', (backend) => {
     const conversationId = await tenant.newConversation('ann')
     await tenant.append(conversationId, 'ann', 'said')
     const template = turnTemplate(fields, false)
-    const pages = await pageOfTurnJson(world.deps, tenant.as('ann'), [conversationId], {}, template)
+    const pages = await pageOfTurnJson(world.deps, tenant.as('ann'), [conversationId], { args: {}, template })
     expect(pages.get(conversationId)).toMatchObject({ items: [], list: { text: `[${item}]` } })
   })
 })

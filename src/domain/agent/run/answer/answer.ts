@@ -64,7 +64,7 @@ export async function answerNext(
   }
   if (step.do === 'wait' || !(await beginAttempt(deps.db, tenant, attempt, GRACE_MS))) return false
   const ended = await runAgent(deps, agent, wakeUp, stop).catch((error: unknown) =>
-    handleRefusal(deps, tenant, attempt, error, limits),
+    handleRefusal(deps, { tenant, ...attempt }, error, limits),
   )
   if (ended?.state === 'FAILED' && answerStep(attempts + 1, ended, limits.attempts).do === 'start') {
     throw new JobFailed(`The run ${ended.id} failed: ${ended.errorCode}.`)
@@ -117,8 +117,7 @@ const isFinal = (error: unknown): boolean =>
  */
 async function handleRefusal(
   deps: RunDeps,
-  tenant: string,
-  attempt: Attempt,
+  { tenant, ...attempt }: Attempt & { tenant: string },
   error: unknown,
   { attempts, delayMs }: AnswerLimits,
 ): Promise<null> {

@@ -29,8 +29,7 @@ async function appendResults(
   deps: RunDeps,
   { run }: HeldRun,
   { round, turn }: Reply,
-  results: readonly Result[],
-  isCorrection: boolean,
+  { results, isCorrection }: { results: readonly Result[]; isCorrection: boolean },
 ): Promise<void> {
   const written = await persist(deps, () =>
     appendTurn(
@@ -95,29 +94,26 @@ async function resultsOf(
 /** The event after which the run has ended or waits; null for another round. */
 type Outcome = { event: RunEvent; also?: (tx: Tx, run: RunRow) => Promise<void> } | null
 
+/** A reply, and the decisions about its calls. */
+type DecidedReply = Reply & { decisions: ReadonlyMap<string, CallDecision> }
+
 /**
  * Appends the results of a reply's calls, except those that the caller must append; for these, the run then waits.
  * Executes no tool for a credential that was revoked.
  */
-async function answerCalls(
-  deps: RunDeps,
-  held: HeldRun,
-  reply: Reply,
-  decisions: ReadonlyMap<string, CallDecision>,
-  signal: AbortSignal,
-): Promise<Outcome> {
+async function answerCalls(deps: RunDeps, held: HeldRun, reply: DecidedReply, signal: AbortSignal): Promise<Outcome> {
   await readerOf(deps, held.run)
-  const settled = settleCalls(reply.calls, held.tools, decisions)
+  const settled = settleCalls(reply.calls, held.tools, reply.decisions)
   const results = await resultsOf(deps, held, settled, signal)
   signal.throwIfAborted()
-  if (results.length > 0) await appendResults(deps, held, reply, results, false)
+  if (results.length > 0) await appendResults(deps, held, reply, { results, isCorrection: false })
   return results.length < settled.length ? { event: 'await-tools' } : null
 }
 
 /** Appends the results of the calls about which the run waited for decisions. */
 async function answerDecided(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Outcome> {
-  const { decisions, ...reply } = await readDecidedReply(deps, held.run)
-  return answerCalls(deps, held, { ...reply, round: held.run.round }, decisions, signal)
+  const reply = await readDecidedReply(deps, held.run)
+  return answerCalls(deps, held, { ...reply, round: held.run.round }, signal)
 }
 
 /** Executes one round: writes a reply, and appends the results of its tool calls or requests approvals of them. */
@@ -136,12 +132,12 @@ async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Pro
     if (run.corrected) {
       throw new RunFailure('INVALID_TOOL_CALL', `The agent repeated an invalid tool call: ${[...problems.values()][0]}`)
     }
-    await appendResults(deps, held, reply, corrections(calls, problems), true)
+    await appendResults(deps, held, reply, { results: corrections(calls, problems), isCorrection: true })
     held.run = { ...held.run, corrected: true }
     return null
   }
   const toApprove = callsToApprove(calls, held.tools)
-  if (toApprove.length === 0) return answerCalls(deps, held, reply, NO_DECISIONS, signal)
+  if (toApprove.length === 0) return answerCalls(deps, held, { ...reply, decisions: NO_DECISIONS }, signal)
   return {
     event: 'await-approval',
     also: async (tx, waiting) => void (await requestApprovals(tx, waiting, reply.turn.id, toApprove)),

@@ -9,7 +9,7 @@ import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../../../
 import { buildContext } from '../../../memory/context/build.ts'
 import { storeContext } from '../../../memory/context/store.ts'
 import { findAnswered } from '../../../memory/context/material/find-answered.ts'
-import { abortOwnTurn, abortTurn, commitTurn } from '../../../turn/streaming/stream.ts'
+import { abortOwnTurn, abortTurn, commitTurn, MAX_ABORT_REASON } from '../../../turn/streaming/stream.ts'
 import { openTurn, STREAM_LEASE } from '../../../turn/append/append.ts'
 import type { PartInput } from '../../../turn/content.ts'
 import type { Turn } from '../../../turn/turn.ts'
@@ -214,7 +214,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   } catch (error) {
     // The text that has arrived is kept, unless the writer itself has failed.
     await writer.finish().catch(() => {})
-    await abandon(deps, agent, { turnId: turn.id, writerToken }, error, signal)
+    await abandon(deps, agent, { turnId: turn.id, writerToken, reason: reasonOf(error, signal) })
     const failed = {
       round,
       attempts: Math.max(1, progress.attempts),
@@ -234,16 +234,18 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
 async function abandon(
   deps: RunDeps,
   agent: Viewer,
-  opened: { turnId: string; writerToken: string },
-  error: unknown,
-  signal: AbortSignal,
+  abort: { turnId: string; writerToken: string; reason: string },
 ): Promise<void> {
-  const cause = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
-  const reason = (cause ?? 'The run has ended.').slice(0, 1000)
-  await persist(deps, () => abortTurn(deps, agent, { ...opened, reason })).catch(() =>
+  await persist(deps, () => abortTurn(deps, agent, abort)).catch(() =>
     // An agent that has left may not close its turn, so the server closes it. A closed turn does not change.
-    abortOwnTurn(deps, agent.tenant, opened.turnId, reason).catch(() => {}),
+    abortOwnTurn(deps, agent.tenant, abort.turnId, abort.reason).catch(() => {}),
   )
+}
+
+/** Returns the abort reason of the turn of a failed call. @param signal aborted if the run was stopped */
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  const cause = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
+  return (cause ?? 'The run has ended.').slice(0, MAX_ABORT_REASON)
 }
 
 /** The abort reason of the turn, by the reason to stop the run. */

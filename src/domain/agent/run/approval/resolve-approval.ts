@@ -133,7 +133,7 @@ export async function resolveApproval(
   return withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const approval = await lockApproval(tx, viewer, approvalId)
     const { conversationId, turnId, runId } = approval
-    await requirePermits(tx, viewer, 'resolveApproval', conversationId)
+    await requirePermits(tx, viewer, 'resolveApproval', { conversationId })
     const run = await tx.run.findUniqueOrThrow({ where: { id: runId }, select: { actor: true, options: true } })
     if (run.actor === viewer.actor || run.actor === viewer.principal?.actor) {
       throw new NotAllowed(`${JSON.stringify(run.actor)} made this call, and cannot decide about it.`)

@@ -202,7 +202,7 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
   authorize(caller, 'extractFacts', input)
   const { conversationId, through } = parse(extractFactsInput, input)
   await requireWriter(deps.db.of(caller.tenant), caller, conversationId)
-  await requirePermits(deps.db.of(caller.tenant), caller, 'extractFacts', conversationId)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'extractFacts', { conversationId })
   const viewer = trusted(caller)
   let end = await requireConversation(deps, viewer, conversationId)
   if (through != null) {

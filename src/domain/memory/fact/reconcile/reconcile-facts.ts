@@ -89,11 +89,14 @@ export async function reconcileFacts(
   authorize(viewer, 'reconcileFacts', input)
   const { userId, conversationId, n } = parse(reconcileFactsInput, input)
   if (conversationId != null) await requireWriter(deps.db.of(viewer.tenant), viewer, conversationId)
-  await requirePermits(deps.db.of(viewer.tenant), viewer, 'reconcileFacts', conversationId ?? null, [
-    ...(userId === viewer.actor
-      ? []
-      : [conversationId == null ? ('factsOfTenant' as const) : ('factsAboutOthers' as const)]),
-  ])
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'reconcileFacts', {
+    conversationId: conversationId ?? null,
+    conditions: [
+      ...(userId === viewer.actor
+        ? []
+        : [conversationId == null ? ('factsOfTenant' as const) : ('factsAboutOthers' as const)]),
+    ],
+  })
   const { tenant, actor } = viewer
   const scope = { tenant, actor, userId: userId ?? null, conversationId: conversationId ?? null }
   return reconcileScope(deps, scope, n ?? DEFAULT_FACTS)

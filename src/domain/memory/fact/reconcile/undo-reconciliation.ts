@@ -65,7 +65,7 @@ async function requirePermitsFor({ db }: FactDeps, viewer: Viewer, fact: FactRow
   }
   if (fact.userId === viewer.actor) return
   const condition = conversationId === null ? 'factsOfTenant' : 'factsAboutOthers'
-  await requirePermits(db.of(viewer.tenant), viewer, 'undoReconciliation', conversationId, [condition])
+  await requirePermits(db.of(viewer.tenant), viewer, 'undoReconciliation', { conversationId, conditions: [condition] })
 }
 
 /**

@@ -189,7 +189,7 @@ describe.each(backends)('retention on $name', (backend) => {
       expect(context.messages.map(({ kind }) => kind)).toEqual(['SUMMARY', 'PINNED', 'RECENT'])
       expect(context.messages[0]!.content).toContain('A summary.')
 
-      const { events } = await readEvents(deps, tenant.name, conversationId, 0, 100)
+      const { events } = await readEvents(deps, tenant.name, conversationId, { after: 0, limit: 100 })
       const replayed = events.find((event) => event.type === 'TurnAppended' && event.turn.id === first.id)
       expect(replayed).toMatchObject({ turn: { text: '', contentHash: hash } })
       const { rows } = await sql(deps.pool).query('SELECT root_seq FROM turn_vector WHERE conversation_id = $1', [

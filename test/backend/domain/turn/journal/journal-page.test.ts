@@ -19,7 +19,7 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
   async function pages(tenant: string, conversationId: string, limit: number): Promise<number[][]> {
     const seqs: number[][] = []
     for (let after = 0; ;) {
-      const page = await readEvents(world.deps, tenant, conversationId, after, limit)
+      const page = await readEvents(world.deps, tenant, conversationId, { after, limit })
       seqs.push(page.events.map(({ seq }) => seq))
       expect(page.bytes).toBeLessThan(JOURNAL_PAGE_BYTES * 1.6)
       if (page.reachesEnd) return seqs
@@ -58,10 +58,10 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
   it('reaches the end if it has fewer entries than the limit', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
-    const { events, reachesEnd } = await readEvents(world.deps, tenant.name, conversationId, 0, 1)
+    const { events, reachesEnd } = await readEvents(world.deps, tenant.name, conversationId, { after: 0, limit: 1 })
     expect(events).toHaveLength(1)
     expect(reachesEnd).toBe(false)
-    expect(await readEvents(world.deps, tenant.name, conversationId, 1, 5)).toEqual({
+    expect(await readEvents(world.deps, tenant.name, conversationId, { after: 1, limit: 5 })).toEqual({
       events: [],
       last: 1,
       reachesEnd: true,

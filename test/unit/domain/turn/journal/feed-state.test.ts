@@ -19,16 +19,16 @@ import { AT, CONVERSATION, entry, joined, participantRow, turnRow } from '../../
 
 const at = AT
 /** A feed at entry 5 with two open turns: t4 with the text 'abc', and t5 without text. */
-const start = startFeedState(
-  CONVERSATION,
-  5,
-  [
+const start = startFeedState({
+  conversationId: CONVERSATION,
+  head: 5,
+  open: [
     { turn: turnRow('t4', 4), text: 'abc' },
     { turn: turnRow('t5', 5), text: '' },
   ],
-  [participantRow('ann'), participantRow('bob', { addressed: true })],
-  'OPEN',
-)
+  participants: [participantRow('ann'), participantRow('bob', { addressed: true })],
+  visibility: 'OPEN',
+})
 const closed = (type: 'TurnCommitted' | 'TurnAborted', seq: number, id: string, text: string): FeedInput => ({
   type: 'entry',
   event: entry(type, seq, turnRow(id, 4, { status: type === 'TurnCommitted' ? 'COMMITTED' : 'ABORTED', text })),
@@ -157,7 +157,9 @@ describe('the feed handles', () => {
 describe('a starting feed', () => {
   it('omits turns opened after its head', () => {
     const open = [4, 5, 6].map((seq) => ({ turn: turnRow(`t${seq}`, seq), text: '' }))
-    expect(texts(startFeedState(CONVERSATION, 5, open, [], 'OPEN'))).toBe('t4: t5:')
+    expect(
+      texts(startFeedState({ conversationId: CONVERSATION, head: 5, open, participants: [], visibility: 'OPEN' })),
+    ).toBe('t4: t5:')
   })
 })
 
@@ -213,7 +215,13 @@ it('the feed emits deltas that join to the text, although the bus loses, repeats
   )
   fc.assert(
     fc.property(fc.string({ minLength: 40, maxLength: 60 }), fc.array(message), (text, messages) => {
-      let state = startFeedState(CONVERSATION, 0, [], [], 'OPEN')
+      let state = startFeedState({
+        conversationId: CONVERSATION,
+        head: 0,
+        open: [],
+        participants: [],
+        visibility: 'OPEN',
+      })
       const events: ConversationEvent[] = []
       const feed = (input: FeedInput) => {
         const step = reduceFeed(state, input)

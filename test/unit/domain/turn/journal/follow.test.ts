@@ -26,7 +26,7 @@ function createModel() {
   /** The current versions of the turns. */
   const turns = new Map<string, TurnEvent['turn']>()
   const followers = new Set<Follower>()
-  let state = startFeedState(CONVERSATION, 0, [], [], 'OPEN')
+  let state = startFeedState({ conversationId: CONVERSATION, head: 0, open: [], participants: [], visibility: 'OPEN' })
 
   function apply(input: FeedInput): void {
     const step = reduceFeed(state, input)

@@ -25,7 +25,7 @@ describe.each(backends)('an approval on $name', (backend) => {
     requestedApprovals(world.deps, tenant.name, conversationId, given)
   const read = async (viewer: Viewer, id: string) => (await getApprovals(world.deps, viewer, [id])).get(id) ?? null
   const eventsOf = async (tenant: Tenant, conversationId: string) =>
-    (await readEvents(world.deps, tenant.name, conversationId, 0, 500)).events.filter(({ type }) =>
+    (await readEvents(world.deps, tenant.name, conversationId, { after: 0, limit: 500 })).events.filter(({ type }) =>
       type.startsWith('Approval'),
     )
   /** Returns the viewer with a credential that has only these rights. */

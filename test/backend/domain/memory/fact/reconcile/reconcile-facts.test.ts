@@ -70,7 +70,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const before = await tenant.lastSeq(home)
     expect(await reconcileFacts(deps, u1, { userId: 'u1' })).toMatchObject({ contradicted: 1 })
     expect(await activeFacts(u1)).toEqual(['Countess works for Globex'])
-    const { events } = await readEvents(deps, u1.tenant, home, before!, 10)
+    const { events } = await readEvents(deps, u1.tenant, home, { after: before!, limit: 10 })
     expect(events).toMatchObject([{ type: 'FactsChanged', facts: [{ id: expect.stringMatching(/^fact_/) }] }])
   })
 
@@ -163,7 +163,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(await activeFacts(ada)).toEqual(['ada age 30', 'ada is aged 30', 'ada likes tea', 'ada lives in Rome'])
     const ids = new Set((await all(ada)).map((fact) => fact.id))
     for (const { supersededBy } of await all(ada)) if (supersededBy) expect(ids).toContain(supersededBy)
-    const { events } = await readEvents(deps, ada.tenant, kept, before, 10)
+    const { events } = await readEvents(deps, ada.tenant, kept, { after: before, limit: 10 })
     expect(events).toMatchObject([{ type: 'FactsChanged' }])
   })
 

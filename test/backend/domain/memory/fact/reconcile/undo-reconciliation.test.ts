@@ -43,7 +43,7 @@ describe.each(backends)('undoing a reconciliation on $name', (backend) => {
     expect(fact).toMatchObject({ id: lisbon.id, supersededAt: null, supersedeReason: null, restoreNote: 'two homes' })
     expect(fact.restoredAt).toEqual(expect.any(Date))
     expect(otherFacts).toEqual([])
-    const { events } = await readEvents(deps, tenant.name, conversationId, before, 10)
+    const { events } = await readEvents(deps, tenant.name, conversationId, { after: before, limit: 10 })
     expect(events).toMatchObject([{ type: 'FactsChanged', facts: [{ id: lisbon.id }] }])
 
     await reconcile(ada)
