@@ -21,7 +21,7 @@ const INTERVAL_MS = 1_000
 /** Number of characters of the bar. */
 const BAR = 24
 
-/** Returns the line of a progress bar. */
+/** Returns the line of a progress bar. @internal */
 export function barOf({ done, remaining, perSecond, etaSeconds }: Progress): string {
   const share = remaining === 0 ? 1 : done / (done + remaining)
   const full = Math.floor(share * BAR)

@@ -250,7 +250,7 @@ export const variables = Object.entries(environment.shape).map(([name, field]) =
   meaning: field.description ?? '',
 }))
 
-/** The variables that name secret files. */
+/** The variables that name secret files. @internal */
 export const secretFileVariables = variables.filter(({ name }) => isSecret(name)).map(({ name }) => fileVariable(name))
 
 /**

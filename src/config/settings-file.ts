@@ -21,7 +21,7 @@ export class ConfigError extends Error {
 }
 
 /** Names of the file in the working directory. At most one of them may exist. */
-export const SETTINGS_FILES = [
+const SETTINGS_FILES = [
   'colloquy.config.json',
   'colloquy.config.js',
   'colloquy.config.mjs',

@@ -25,7 +25,10 @@ const CHARS_PER_TOKEN = 4
 /** Estimates the tokens of a text from its length. */
 export const estimateTokens: CountTokens = (text) => Math.ceil(text.length / CHARS_PER_TOKEN)
 
-/** Returns for each index, `length` included, whether a history may begin there: not between a call and its result. */
+/**
+ * Returns for each index, `length` included, whether a history may begin there: not between a call and its result.
+ * @internal
+ */
 export function allowedStarts(messages: readonly ConversationMessage[]): boolean[] {
   // A pair forbids the indexes after its call, up to its result. Sums of `opened` count the pairs around an index.
   const opened = new Array<number>(messages.length + 2).fill(0)
@@ -44,7 +47,7 @@ const beginsTurn = (messages: readonly ConversationMessage[], index: number): bo
   return asks(messages[index]) && !asks(messages[index - 1])
 }
 
-/** Returns the index at which the newest `maxTurns` turns begin; 0 if there are fewer. */
+/** Returns the index at which the newest `maxTurns` turns begin; 0 if there are fewer. @internal */
 export function startOfTurns(messages: readonly ConversationMessage[], maxTurns: number): number {
   if (maxTurns <= 0) return messages.length
   let turns = 0
@@ -95,6 +98,7 @@ export type HistoryChoice = {
 /**
  * Chooses the messages of a history. A tool call that a new message answers is kept with the messages in between.
  * @throws HistoryBudgetTooSmall if the messages that must be kept exceed the budget
+ * @internal
  */
 export async function chooseHistory(choice: HistoryChoice): Promise<HistoryBuildResult> {
   const { older, fresh, maxTurns, budget = {}, countTokens, keepSystem } = choice

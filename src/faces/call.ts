@@ -73,7 +73,7 @@ const ownIssue = ({ path, message }: InputIssue): InputIssue => ({
   message: message.replace(WRONG_VALUE, ''),
 })
 
-/** Returns the error of a result's errors: the first, with the issues of all. */
+/** Returns the error of a result's errors: the first, with the issues of all. @internal */
 export function failureOf(errors: readonly GraphQLError[]): VerbFailed {
   const [{ message, extensions }] = errors as readonly [GraphQLError]
   const { code = 'INTERNAL_SERVER_ERROR', http: _, ...details } = extensions as { code?: string; http?: unknown }

@@ -24,7 +24,7 @@ const OLD_JOB_SECONDS = 600
 /** First version of pgvector with iterative scans, which recall uses. */
 const VECTOR = '0.8.0'
 
-/** Whether version `a`, of numbers and dots, is older than `b`. */
+/** Whether version `a`, of numbers and dots, is older than `b`. @internal */
 export function isOlder(a: string, b: string): boolean {
   const [left, right] = [a, b].map((version) => version.split('.').map(Number)) as [number[], number[]]
   const at = right.findIndex((number, index) => number !== (left[index] ?? 0))
@@ -55,7 +55,7 @@ function findingOfMigrations(migrations: DatabaseState['migrations']): Finding {
   return warning('migrations', which, next)
 }
 
-/** Returns the findings about the state of the database. */
+/** Returns the findings about the state of the database. @internal */
 export function findingsOfState(state: DatabaseState, poolSize: number): Finding[] {
   const { version, bytes, isStandby, maxConnections, invalidIndexes } = state
   const name = `Postgres ${version}, ${sizeOf(bytes)}`
@@ -80,7 +80,7 @@ export function findingsOfState(state: DatabaseState, poolSize: number): Finding
   ]
 }
 
-/** Returns the findings about the work that is due. */
+/** Returns the findings about the work that is due. @internal */
 export function findingsOfWork({ isolation, embedding, unindexed, queues }: WorkState, embedder: string): Finding[] {
   if (isolation !== null) return [failure('isolation', isolation, 'see docs/security.md')]
   const findings = [ok('isolation', 'row-level security separates the tenants')]

@@ -10,7 +10,7 @@ export const EXACT_VERSIONS = {
 } as const
 
 /** A package has another version than the code needs. The message says which, and how to install it. */
-export class WrongPackageVersion extends Error {
+class WrongPackageVersion extends Error {
   override readonly name = 'WrongPackageVersion'
 }
 

@@ -28,6 +28,7 @@ const ENDS: readonly ConversationEventType[] = ['TURN_COMMITTED', 'TURN_ABORTED'
 /**
  * Creates a function that joins the deltas of open turns. It returns the event to deliver, and of a delta only the text
  * that was not delivered before; null if all its text was delivered; undefined if text before the delta is missing.
+ * @internal
  */
 export function createJoiner() {
   const texts = new Map<string, string>()

@@ -31,6 +31,7 @@ export type InboxAction =
   | { type: 'event'; event: InboxEvent }
   | { type: 'connection'; status: InboxState['status']; error: ColloquyError | null }
 
+/** @internal */
 export const EMPTY_INBOX: InboxState = { status: 'loading', error: null, conversations: [], unreadCount: 0 }
 
 /** Maximum number of conversations that are read at once, newest activity first. Others are added when they change. */
@@ -42,6 +43,7 @@ function withConversations(state: InboxState, conversations: readonly ListedConv
   return { ...state, conversations: sorted, unreadCount }
 }
 
+/** @internal */
 export function reduceInbox(state: InboxState, action: InboxAction): InboxState {
   switch (action.type) {
     case 'listed':

@@ -144,7 +144,7 @@ async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   return chunk
 }
 
-/** Parses the lines of one event. */
+/** Parses the lines of one event. @internal */
 export function parseEvent(lines: string): { event: string; data: string } {
   const field = (name: string) =>
     lines

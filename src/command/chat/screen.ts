@@ -41,6 +41,7 @@ const paint = ({ text, tone }: Line, isColoured: boolean): string => {
 /**
  * Returns the rows for the answers, each the end of one with its author, so that several remain legible. All together take
  * at most `rows` rows, and each row less than `columns` columns.
+ * @internal
  */
 export function rowsOf(answers: readonly { name: string; text: string }[], columns: number, rows: number): string[] {
   const space = Math.max(rows, MIN_ROWS)

@@ -67,7 +67,10 @@ async function enter(client: Client, key: string, agents: Agents) {
   return { conversation, id, lastSeq, started }
 }
 
-/** Returns the agents that must answer: those that the turn mentions, or else all; of a whisper, those that hear it. */
+/**
+ * Returns the agents that must answer: those that the turn mentions, or else all; of a whisper, those that hear it.
+ * @internal
+ */
 export function answering(names: readonly string[], text: string, audience: readonly string[] | null): string[] {
   const hearing = names.filter((name) => !audience || audience.includes(name))
   const mentioned = new Set((mentionsIn(text) ?? []).map((name) => name.toLowerCase()))

@@ -106,6 +106,7 @@ const userJobs = (deps: BackgroundDeps): Job<Subject>[] => [
 /**
  * Starts the background jobs. The returned function stops them and resolves when running jobs have ended.
  * @throws the job queue's error if a queue cannot be created
+ * @internal
  */
 export const startJobs = (deps: BackgroundDeps): Promise<() => Promise<void>> =>
   startWork(deps, {

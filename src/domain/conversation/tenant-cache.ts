@@ -14,7 +14,7 @@ import {
 } from '../kernel/call-defaults.ts'
 import { strongerMode, type RedactionModes, type RedactMode } from '../kernel/redaction.ts'
 
-/** The topic of the bus on which every process learns the name of a tenant whose settings changed. */
+/** The topic of the bus on which every process learns the name of a tenant whose settings changed. @internal */
 export const TENANT_SETTINGS_TOPIC = 'tenant-settings'
 /** Time for which the settings of a tenant are cached, in seconds. */
 export const SETTINGS_LIFE_SECONDS = 10

@@ -12,6 +12,7 @@ const isObject = (value: unknown): value is JsonObject =>
 /**
  * Returns the object with the patch applied: null removes the key, an object is merged into the object at the same key,
  * and any other value replaces the old one. Changes neither argument. Recursive, so the patch's depth must be limited.
+ * @internal
  */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   // A Map, because assigning the key __proto__ to an object would change its prototype.

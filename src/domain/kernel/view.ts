@@ -21,10 +21,13 @@ export type View = {
   addressed: boolean
 }
 
-/** The view of an OPEN conversation by an actor who was never a participant. */
+/** The view of an OPEN conversation by an actor who was never a participant. @internal */
 export const OPEN_VIEW: View = { actor: null, windows: [1], addressed: false }
 
-/** The view of a MEMBERS conversation by an actor who was never a participant: not even the conversation is visible. */
+/**
+ * The view of a MEMBERS conversation by an actor who was never a participant: not even the conversation is visible.
+ * @internal
+ */
 export const NO_VIEW: View = { actor: null, windows: [], addressed: false }
 
 /** Returns the actor's view; `participant` is null or undefined for an actor who was never a participant. */

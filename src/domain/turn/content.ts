@@ -57,7 +57,7 @@ function parsedArguments(given: unknown): unknown {
 const isGiven = (value: unknown) => value !== undefined && value !== null
 
 /** A part: an object with exactly one field. The name of the field is the type of the part. */
-export const partInput = z
+const partInput = z
   .object({
     text: text(MAX_TEXT).nullish(),
     toolCall: z.object({ ...call, arguments: z.preprocess(parsedArguments, json) }).nullish(),

@@ -63,11 +63,11 @@ const CURSOR = cursorFormat<TurnPosition>(
 /** Returns a turn's position in the transcript as an opaque cursor. Later writes do not invalidate it. */
 export const turnCursor = (turn: TurnPosition): string => CURSOR.encode(turn)
 
-/** Maximum size of the turns on a page, in bytes. A page that would be larger ends earlier. */
+/** Maximum size of the turns on a page, in bytes. A page that would be larger ends earlier. @internal */
 export const PAGE_BYTES = 1024 * 1024
 /** Maximum size of the turns in one `history`, in bytes. */
 export const HISTORY_BYTES = 4 * 1024 * 1024
-/** Minimum share of these maximums for each of several conversations that are read together, in bytes. */
+/** Minimum share of these maximums for each of several conversations that are read together, in bytes. @internal */
 export const MIN_SHARE_BYTES = 256 * 1024
 
 /** Returns the share of `bytes` for each of the conversations that are read together, in bytes. */

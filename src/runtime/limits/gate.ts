@@ -9,6 +9,7 @@ import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 /**
  * Maximum number of waiting pieces of work per key. It allows for as many open sockets, because one event may be
  * rendered for each of them.
+ * @internal
  */
 export const MAX_WAITING = 10_000
 

@@ -28,7 +28,7 @@ export type Sessions = {
 
 /** Maximum delay of a timer in Node, ms. */
 const MAX_DELAY_MS = 2 ** 31 - 1
-/** Interval at which the API keys of all sessions are checked, ms. */
+/** Interval at which the API keys of all sessions are checked, ms. @internal */
 export const RECHECK_MS = 2_000
 
 type Group = { credential: Credential; expiresAt: Date | null; timer: NodeJS.Timeout | undefined; watchers: Set<OnEnd> }

@@ -42,7 +42,7 @@ function isName(ancestors: readonly (ASTNode | readonly ASTNode[])[]): boolean {
  * erasure: a literal that is long, or contains white space or an `@`; in a mutation, also any other literal, except ids
  * and the values of NAMES. For a document to be cached, clients must send content as variables.
  */
-export function containsText(document: DocumentNode): boolean {
+function containsText(document: DocumentNode): boolean {
   const isMutation = document.definitions.some(
     (each) => each.kind === Kind.OPERATION_DEFINITION && each.operation === OperationTypeNode.MUTATION,
   )

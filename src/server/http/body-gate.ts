@@ -9,20 +9,22 @@ import type { Viewer } from '../../domain/kernel/view.ts'
 import { createTally } from '../../runtime/limits/tally.ts'
 import { BUSY, refuse, type Refusal } from './refuse.ts'
 
-/** Minimum of `total`, in bytes. */
+/** Minimum of `total`, in bytes. @internal */
 export const TOTAL_BODY_BYTES = 64 * 1024 * 1024
 /** Number of the largest bodies that fit into `total`. */
 const LARGEST_BODIES = 4
 /** Part of the total for the bodies from one client address, and for all large bodies. */
 const SHARES = { address: 1 / 2, large: 3 / 4 }
+/** @internal */
 export const ADDRESS_BODY_BYTES = TOTAL_BODY_BYTES * SHARES.address
+/** @internal */
 export const LARGE_BODY_BYTES = TOTAL_BODY_BYTES * SHARES.large
 /** Maximum time before a body must arrive at the minimum rate, ms. */
 const MAX_GRACE_MS = 5_000
 /** Time before a large body must arrive at the minimum rate while its viewer sends another one, ms. */
 const LARGE_GRACE_MS = 1_000
 /** Header that declares a batch of turns or facts, for which the larger limit applies (batch-body.ts). */
-export const BATCH_HEADER = 'x-batch'
+const BATCH_HEADER = 'x-batch'
 /** Interval of the checks for late and slow bodies, ms. */
 const CHECK_MS = 500
 
@@ -53,7 +55,7 @@ type Body = {
   startedAt: number
 }
 
-/** Returns the reason to refuse a body by its headers alone; null if there is none. */
+/** Returns the reason to refuse a body by its headers alone; null if there is none. @internal */
 export function bodyRefusal(
   headers: IncomingMessage['headers'],
   { bodyBytes, batchBodyBytes }: Pick<BodyLimits, 'bodyBytes' | 'batchBodyBytes'>,

@@ -49,7 +49,7 @@ export type Server = {
   close(): Promise<void>
 }
 
-/** Maximum number of open connections. Further connections are closed immediately. */
+/** Maximum number of open connections. Further connections are closed immediately. @internal */
 export const MAX_CONNECTIONS = 10_000
 /** Time within which the headers of a request must arrive, ms. */
 const HEADERS_TIMEOUT_MS = 15_000

@@ -47,6 +47,7 @@ export const TOTAL_WAITING_BYTES = 128 * 1024 * 1024
  * Returns the number of waiting bytes above which an outbox is full, if `total` bytes wait for all sockets: an eighth
  * of the unused part of TOTAL_WAITING_BYTES, from MIN_WAITING_BYTES to MAX_WAITING_BYTES. (Dynamic thresholds,
  * Choudhury and Hahne, 1998.)
+ * @internal
  */
 export const fullAt = (total: number): number =>
   Math.min(MAX_WAITING_BYTES, Math.max(MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 8))
@@ -58,6 +59,7 @@ const MAX_OVERFLOW_BYTES = 32 * 1024 * 1024
  * Returns the number of waiting bytes above which the socket is closed instead of sending an answer, if `total` bytes
  * wait for all sockets: half of the unused part of TOTAL_WAITING_BYTES, at least 4 × MIN_WAITING_BYTES and at most
  * MAX_OVERFLOW_BYTES.
+ * @internal
  */
 export const overflowAt = (total: number): number =>
   Math.min(MAX_OVERFLOW_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))

@@ -18,7 +18,7 @@ import { closeReason, createProtocol, type Handlers } from './protocol.ts'
 const PING_INTERVAL_MS = 12_000
 /** Maximum number of messages per second that one socket may send on average. */
 const MESSAGES_PER_SECOND = 500
-/** Number of messages that one socket may send at once after a pause. */
+/** Number of messages that one socket may send at once after a pause. @internal */
 export const MESSAGE_BURST = 10 * MESSAGES_PER_SECOND
 /** Close code of a socket over a limit, like status 429 of HTTP. */
 export const TOO_MANY_REQUESTS = 4429

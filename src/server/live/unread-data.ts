@@ -19,9 +19,9 @@ import { createPeakWatch } from '../load/peak.ts'
 const CHECK_MS = 250
 /** Minimum number of checks per time limit. A stalled connection is ended at most one interval late. */
 const CHECKS = 4
-/** Time without progress after which a connection may be ended for others, ms. */
+/** Time without progress after which a connection may be ended for others, ms. @internal */
 export const STALLED_MS = 1_000
-/** Time after which a connection that makes progress may be ended for others, ms. */
+/** Time after which a connection that makes progress may be ended for others, ms. @internal */
 export const PATIENCE_MS = 5_000
 
 /** The operating system's handle of a socket. Its queue shrinks while a large write makes progress. */
@@ -77,6 +77,7 @@ const rateOf = ({ acceptedBytes, waitingMs }: Unread) => acceptedBytes / Math.ma
  * first. As many are ended as contain the excess, and one more if it blocks others. A connection that reads is ended
  * because of the excess only if it has no outbox, and because it blocks others only after PATIENCE_MS.
  * @param excess number of bytes by which the data of all clients exceeds the budget; 0 or less for none
+ * @internal
  */
 export function connectionsToEnd<T extends Unread>(unread: readonly T[], excess: number): T[] {
   const isStalled = ({ stalledMs }: Unread) => stalledMs >= STALLED_MS

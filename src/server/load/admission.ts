@@ -10,11 +10,14 @@ import type { Log } from '../../domain/kernel/platform.ts'
 import { createTally } from '../../runtime/limits/tally.ts'
 import { QueueDelay, type DelaySource } from '../../runtime/queue-delay.ts'
 
-/** Maximum and initial limit. It equals the maximum number of connections, so it refuses nothing by itself. */
+/**
+ * Maximum and initial limit. It equals the maximum number of connections, so it refuses nothing by itself.
+ * @internal
+ */
 export const MAX_LIMIT = 10_000
-/** Minimum limit: a number of operations that keeps all connections to the database busy. */
+/** Minimum limit: a number of operations that keeps all connections to the database busy. @internal */
 export const MIN_LIMIT = 64
-/** Number of operations in progress that every tenant may always have, even if the limit is lower. */
+/** Number of operations in progress that every tenant may always have, even if the limit is lower. @internal */
 export const MIN_SHARE = 4
 /** Interval at which the delay of the event loop is sampled, ms. */
 const SAMPLE_MS = 50
@@ -28,7 +31,7 @@ const GROWTH = 1.25
 /** State at the end of a tick. `delayMs` is the longest delay of a queue that lasted for WINDOW_TICKS. */
 export type LoadState = { delayMs: number; inProgress: number; completedPerSecond: number }
 
-/** Returns the next limit of operations in progress. */
+/** Returns the next limit of operations in progress. @internal */
 export function nextLimit(limit: number, state: LoadState, maxDelayMs: number): number {
   const { delayMs, inProgress, completedPerSecond } = state
   if (delayMs <= maxDelayMs / 2) return Math.min(MAX_LIMIT, Math.ceil(limit * GROWTH))
@@ -37,7 +40,7 @@ export function nextLimit(limit: number, state: LoadState, maxDelayMs: number): 
   return Math.max(MIN_LIMIT, Math.min(limit, Math.ceil((completedPerSecond * maxDelayMs) / 1000)))
 }
 
-/** Number of operations that one tenant may have in progress while the limit is reached. */
+/** Number of operations that one tenant may have in progress while the limit is reached. @internal */
 export const shareOf = (limit: number, tenants: number): number => Math.max(MIN_SHARE, Math.floor(limit / tenants))
 
 export type Admission = {

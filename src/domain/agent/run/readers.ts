@@ -6,7 +6,7 @@ import type { Context, ContextMessage } from '../../memory/context/message.ts'
 import { kindOf } from '../../kernel/id.ts'
 import type { Platform } from '../../kernel/platform.ts'
 
-/** Whether all readers are in the audience. Pure. For both arguments, null means every participant. */
+/** Whether all readers are in the audience. Pure. For both arguments, null means every participant. @internal */
 export const admitsAll = (audience: readonly string[] | null, readers: readonly string[] | null): boolean =>
   audience === null || (readers !== null && readers.every((actor) => audience.includes(actor)))
 

@@ -39,6 +39,7 @@ export type LastReply = {
  * Returns the event for a run whose process has died. Pure. A committed reply without tool calls was the answer. No
  * call of a reply is executed before its approvals, so these can still be requested. The caller can still append
  * results. A tool of the server may already have been executed, so its call is not repeated, and the run fails.
+ * @internal
  */
 export function eventAfterLoss(reply: LastReply | null): RunEvent {
   if (reply?.status !== 'COMMITTED') return 'fail'

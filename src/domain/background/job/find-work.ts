@@ -26,7 +26,7 @@ export type WorkKinds = {
   counter: Counter | null
 }
 
-/** Milliseconds for which conversations with new journal entries are collected before they are checked. */
+/** Milliseconds for which conversations with new journal entries are collected before they are checked. @internal */
 export const GATHER_MS = 250
 /** Milliseconds between sweeps. */
 const SWEEP_MS = 60_000

@@ -125,7 +125,7 @@ export function windowsAfterJoining(before: readonly number[], visibility: Histo
   return visibility === 'ALL' ? [1] : [...before, seq]
 }
 
-/** Returns the history windows after leaving at entry `seq`; that entry is still in view. */
+/** Returns the history windows after leaving at entry `seq`; that entry is still in view. @internal */
 export const windowsAfterLeaving = (before: readonly number[], seq: number): number[] => [...before, seq + 1]
 
 const addParticipantInput = z.object({ conversationId: id('conversation'), participant: participantInput })

@@ -38,6 +38,7 @@ export type Membership = { kind: 'JOINED' | 'LEFT'; seq: number }
  * Returns the history windows of a participant after a change of its history visibility. ALL shows all entries or, to a
  * former participant, those up to its last leaving. SINCE_JOINED shows the entries from each joining to the next leaving.
  * @param memberships the participant's entries about joining and leaving, ascending by seq
+ * @internal
  */
 export function windowsOf(visibility: HistoryVisibility, memberships: readonly Membership[]): number[] {
   const boundaries = memberships.map(({ kind, seq }) => (kind === 'JOINED' ? seq : seq + 1))

@@ -12,11 +12,12 @@ export const LINES_PER_SECOND = 1
 /**
  * Maximum number of tenants with recent records: those whose bucket is not full. Records of further tenants
  * are dropped and counted.
+ * @internal
  */
 export const MAX_TENANTS = 1_000
 const ALLOWED_LINES: BucketSize = { tokens: BURST_LINES, fillMs: (1000 * BURST_LINES) / LINES_PER_SECOND }
 /** The verb and the actor of a line that counts the records beyond the limit. */
-export const OVERFLOW = 'overflow'
+const OVERFLOW = 'overflow'
 
 /** A line to write: the record, the time of its first occurrence, and the number of occurrences. */
 export type Counted = AuditRecord & { at: Date; count: number }

@@ -6,7 +6,10 @@ import { createGate, type Gate, type GateClock, type GateOptions } from '../../.
 import type { TenantActivity } from './tenant-activity.ts'
 import { createTenantShare } from './tenant-share.ts'
 
-/** Maximum number of waiting queries with large answers per tenant. They would wait longer than clients do. */
+/**
+ * Maximum number of waiting queries with large answers per tenant. They would wait longer than clients do.
+ * @internal
+ */
 export const MAX_WAITING_ANSWERS = 100
 
 /**

@@ -6,7 +6,7 @@ import type { PresentActor } from '../../../bus/presence.ts'
 import { every } from '../../../runtime/clock.ts'
 import { announceState, reportPresence, type PresenceDeps } from './announced-presence.ts'
 
-/** Time that an actor has to connect again before its presence ends, ms. A reload of a page takes less. */
+/** Time that an actor has to connect again before its presence ends, ms. A reload of a page takes less. @internal */
 export const GRACE_MS = 1_000
 
 export type Connections = {

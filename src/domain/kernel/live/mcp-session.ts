@@ -21,11 +21,14 @@ import type { Viewer } from '../view.ts'
 
 export type { SessionKey, Subscriptions }
 
-/** Time without a request after which a session ends, seconds. */
+/** Time without a request after which a session ends, seconds. @internal */
 export const SESSION_SECONDS = 7 * 24 * 60 * 60
-/** Maximum number of sessions of one actor. A further session ends the one that was unused for the longest time. */
+/**
+ * Maximum number of sessions of one actor. A further session ends the one that was unused for the longest time.
+ * @internal
+ */
 export const MAX_SESSIONS = 100
-/** Maximum number of resources to which one session subscribes. */
+/** Maximum number of resources to which one session subscribes. @internal */
 export const MAX_SUBSCRIPTIONS = 100
 /** Maximum number of expired sessions that one statement deletes. */
 const BATCH = 1_000

@@ -4,7 +4,7 @@
  * Relations of the acting actor to a conversation, closest first. An OWNER is also an ADMINISTRATOR, and an
  * ADMINISTRATOR is also a PARTICIPANT. FORMER is a former participant; STRANGER was never a participant.
  */
-export const RELATIONS = ['OWNER', 'ADMINISTRATOR', 'PARTICIPANT', 'FORMER', 'STRANGER'] as const
+const RELATIONS = ['OWNER', 'ADMINISTRATOR', 'PARTICIPANT', 'FORMER', 'STRANGER'] as const
 export type Relation = (typeof RELATIONS)[number]
 
 /** The stored data that determines an actor's relation to a conversation. */

@@ -7,7 +7,7 @@ import { findApiKeys, type FoundApiKey, type PresentedKey } from '../../../store
 
 /** Maximum number of keys in one statement. */
 const BATCH = 1_000
-/** Maximum number of waiting look-ups. Further ones fail immediately. */
+/** Maximum number of waiting look-ups. Further ones fail immediately. @internal */
 export const MAX_WAITING_LOOKUPS = 10_000
 
 type Waiting = { token: PresentedKey; resolve(key: FoundApiKey | undefined): void; reject(error: unknown): void }

@@ -273,7 +273,10 @@ export const DERIVATIVES: readonly Derivative[] = [
   ...CONTEXT_DERIVATIVES,
 ]
 
-/** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
+/**
+ * The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name.
+ * @internal
+ */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
   tenant_settings: 'Defaults of new conversations, the redaction mode and the token quota.',
   tenant_usage: 'Sums of tokens by day, without conversations.',

@@ -94,7 +94,7 @@ function deleteBatch(deps: Platform, tenant: string, ids: readonly string[]): Pr
   })
 }
 
-/** Returns the hash that replaces the content: of the text alone, or of the JSON of all parts. */
+/** Returns the hash that replaces the content: of the text alone, or of the JSON of all parts. @internal */
 export const contentHashOf = (keys: IntegrityKeys, { text, parts }: { text: string; parts: unknown }): string =>
   keyedHash(keys.content, parts == null ? text : JSON.stringify(parts))
 

@@ -135,6 +135,7 @@ const LINES = {
   }),
 } as const
 export type LineType = keyof typeof LINES
+/** @internal */
 export const LINE_TYPES = Object.keys(LINES) as readonly LineType[]
 
 /** An object with the properties of columns.ts. Values that equal the fallback of their column are absent. */

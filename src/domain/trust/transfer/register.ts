@@ -4,7 +4,7 @@
 import * as columns from '../../../store/sql/trust/transfer/columns.ts'
 import type { Column } from '../../../store/sql/trust/transfer/columns.ts'
 
-/** The exported tables, with their exported columns, and the other columns with the reason. */
+/** The exported tables, with their exported columns, and the other columns with the reason. @internal */
 export const EXPORTED: Readonly<
   Record<string, { columns: readonly Column[]; without: Readonly<Record<string, string>> }>
 > = {
@@ -94,7 +94,7 @@ export const EXPORTED: Readonly<
   held_user: { columns: columns.HELD_USER, without: { tenant: 'The tenant of the import.' } },
 }
 
-/** The tables that exports do not contain, with the reason. */
+/** The tables that exports do not contain, with the reason. @internal */
 export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   tool_call: 'Written on import from the parts of the turns.',
   tool_result: 'Written on import from the parts of the turns.',

@@ -246,7 +246,7 @@ export async function cancelTransfer(deps: Platform, viewer: Viewer, input: Canc
   })
 }
 
-/** Time after its last change for which a transfer can be read, ms: 30 days. */
+/** Time after its last change for which a transfer can be read, ms: 30 days. @internal */
 export const KEPT_MS = 30 * 24 * 60 * 60 * 1000
 /** Maximum number of transfers that one statement deletes. */
 const BATCH = 1_000

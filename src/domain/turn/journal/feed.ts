@@ -31,9 +31,12 @@ import {
 import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 import { readEvents } from './journal-page.ts'
 
-/** Time after the last announced entries or the last check after which a feed checks the database, ms. */
+/** Time after the last announced entries or the last check after which a feed checks the database, ms. @internal */
 export const CHECK_MS = 5_000
-/** Time after a failure until the database is checked again, ms. Each further failure doubles it, up to `max`. */
+/**
+ * Time after a failure until the database is checked again, ms. Each further failure doubles it, up to `max`.
+ * @internal
+ */
 export const RETRY = { firstMs: 250, maxMs: 30_000 }
 /** Maximum number of entries per read. */
 const PAGE = 500

@@ -88,6 +88,7 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
 /**
  * Returns the reasons to notify the participant of the entries: each reason once, with the time of its newest entry, in
  * the order of first occurrence.
+ * @internal
  */
 export function reasonsFor(events: readonly JournalEvent[], participant: Participation): Map<InboxReason, Date> {
   const newest = new Map<InboxReason, Date>()

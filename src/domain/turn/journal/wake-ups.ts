@@ -68,6 +68,7 @@ const MAX_REPEATED = 1_000
  * Returns the spans of time for a check at `now`. A wake-up that was created, or whose last claim ended, in one of them
  * is delivered again: since the check at `previous`, its age has reached REPEAT_MS, twice that, four times that, and so
  * on. The spans of consecutive checks are adjacent, so that each age is reached in one check only.
+ * @internal
  */
 export const spansOf = (previous: Date, now: Date): Span[] =>
   Array.from({ length: REPEATS }, (_, nth) => {

@@ -49,7 +49,7 @@ function newText(
 }
 
 /** @param onWritten called after the commit with each range of text written */
-export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritten: OnWritten): DeltaQueue {
+function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritten: OnWritten): DeltaQueue {
   /** The last call of each turn. Calls of one turn run in order. */
   const last = new Map<string, Promise<unknown>>()
 

@@ -8,7 +8,7 @@
 import { placeholder, redact, type CustomDetector } from '../../../text/redact/redact.ts'
 import { isFirstHalf } from './delta-batch.ts'
 
-/** Minimum length of the held-back text, in UTF-16 units. */
+/** Minimum length of the held-back text, in UTF-16 units. @internal */
 export const WINDOW = 256
 /** Maximum length of the held-back text, in UTF-16 units, for a long finding or a long text without white space. */
 export const MAX_HELD = 16_384

@@ -40,7 +40,7 @@ const INPUT_LISTS = ['turns', 'facts', 'ids']
 const SIZES = [...PAGE_SIZES, ...INPUT_LISTS]
 /** An input that limits the list of the same name in each hit, before and after the hit. */
 const NEIGHBOURS = 'neighbours'
-/** Assumed number of items of a list without a page size. */
+/** Assumed number of items of a list without a page size. @internal */
 export const LIST_SIZE = 10
 /** Assumed number of items of a list of an introspection type; few of these lists are long. */
 const INTROSPECTION_LIST_SIZE = 5

@@ -9,7 +9,7 @@ import { documentError } from './document.ts'
 import { admit, estimate } from './execute.ts'
 import { tooCostly, type OperationLimits } from './limits.ts'
 
-/** Minimum estimated number of values of an answer that waits for the tenant's gate `answers`. */
+/** Minimum estimated number of values of an answer that waits for the tenant's gate `answers`. @internal */
 export const LARGE_ANSWER_VALUES = 750
 
 /** Returns the error to report for a document that cannot be parsed. */

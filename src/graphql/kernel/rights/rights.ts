@@ -12,7 +12,10 @@ import type { RequestContext } from '../request.ts'
 import type { Right } from '../../../domain/kernel/rights/principal.ts'
 import { builder } from '../builder.ts'
 
-/** Returns the verb of a root field: the option `verb`, or the name of a mutation; null if it needs no right. */
+/**
+ * Returns the verb of a root field: the option `verb`, or the name of a mutation; null if it needs no right.
+ * @internal
+ */
 export function verbOf({ name, extensions }: Pick<GraphQLField<unknown, unknown>, 'name' | 'extensions'>): Verb | null {
   if (extensions.verb !== undefined) return extensions.verb as Verb | null
   return Object.hasOwn(VERBS, name) ? (name as Verb) : null

@@ -21,6 +21,7 @@ import type { Sharing } from '../field-options.ts'
 /**
  * Returns the mark of a field; null for an unmarked field. A field that exposes a property of its parent (`t.expose…`)
  * is shareable without a mark.
+ * @internal
  */
 export function sharingOf({ extensions }: GraphQLField<unknown, unknown>): Sharing | null {
   if (extensions.sharing) return extensions.sharing as Sharing

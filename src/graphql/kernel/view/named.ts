@@ -85,7 +85,7 @@ function analyse(schema: GraphQLSchema, document: DocumentNode, operation: Opera
   return naming
 }
 
-/** Whether the argument is `as`, or an input object with the field `as`. */
+/** Whether the argument is `as`, or an input object with the field `as`. @internal */
 export function acceptsActor({ name, type }: GraphQLArgument): boolean {
   if (name === 'as') return true
   const input = getNamedType(type)

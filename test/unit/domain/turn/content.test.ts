@@ -5,7 +5,6 @@ import { parse } from '../../../../src/domain/kernel/input.ts'
 import {
   contentOf,
   digest,
-  partInput,
   parts,
   partsOf,
   toParts,
@@ -97,7 +96,7 @@ describe('a part', () => {
     ['a', /./],
     [null, /./],
   ])('%j is rejected', (input, message) => {
-    expect(() => parse(partInput, input)).toThrow(message)
+    expect(() => parse(parts, [input])).toThrow(message)
   })
 
   it('belongs to a list of 1 to 1,000 parts', () => {

@@ -14,7 +14,7 @@ import {
   type ProviderToolCall,
 } from '../../../../providers/ports/provider-adapter.ts'
 
-/** Maximum number of attempts of one call. */
+/** Maximum number of attempts of one call. @internal */
 export const MAX_CALL_ATTEMPTS = 4
 /** Pause before the second attempt, ms, ±25 %; doubles before each further one. A provider may request a longer one. */
 const PAUSE_MS = 500
@@ -137,7 +137,7 @@ const ACCEPTED: ReadonlySet<ProviderFailureCode> = new Set(['BAD_REPLY', 'CUT_OF
 export const isRefusal = (error: unknown): boolean =>
   error instanceof CallFailed && !(error instanceof ProviderCallFailed && ACCEPTED.has(error.code))
 
-/** Returns the pause before the given attempt, ms; null if the call must not be retried. Pure. */
+/** Returns the pause before the given attempt, ms; null if the call must not be retried. Pure. @internal */
 export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean): number | null {
   if (hasBegun || attempt > MAX_CALL_ATTEMPTS || !(error instanceof CallFailed) || !error.retryable) return null
   const { code, retryAfterMs } =

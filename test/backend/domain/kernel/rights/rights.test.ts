@@ -8,7 +8,7 @@ import { DomainError, NotAllowed, NotFound } from '../../../../../src/errors.ts'
 import { deleteConversation } from '../../../../../src/domain/trust/erasure/delete-conversation.ts'
 import { RIGHTS, type Principal, type Right } from '../../../../../src/domain/kernel/rights/principal.ts'
 import { CONDITIONS, VERBS, type Permit } from '../../../../../src/domain/kernel/rights/rights.ts'
-import { reaches, relationOf, RELATIONS, type Relation } from '../../../../../src/domain/kernel/rights/relation.ts'
+import { reaches, relationOf, type Relation } from '../../../../../src/domain/kernel/rights/relation.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'
 import { runTurn } from '../../../../../src/domain/agent/run/start.ts'
 import * as domain from '../../../../../src/index.ts'
@@ -18,6 +18,15 @@ import { isExhaustive, isLong } from '../../../../support/long.ts'
 import { useWorld, type Tenant } from '../../../../support/world.ts'
 import { WRITER } from '../../../../support/writer.ts'
 import { CALLS, type Call, type Given } from '../../rights-calls.ts'
+
+const ACTORS: Record<Relation, string> = {
+  OWNER: 'owner',
+  ADMINISTRATOR: 'admin',
+  PARTICIPANT: 'member',
+  FORMER: 'former',
+  STRANGER: 'stranger',
+}
+const RELATIONS = Object.keys(ACTORS) as Relation[]
 
 type Outcome = 'ALLOWED' | 'NotAllowed' | 'NotFound'
 type Standing = { relation: Relation; isOpen: boolean }
@@ -43,14 +52,6 @@ const ALL_RIGHTS: ReadonlySet<Right> = new Set(RIGHTS)
 
 /** Verbs that concern a conversation, although the viewer's relation to it does not matter. */
 const TRANSFERS = new Set<string>(['startExport', 'continueExport', 'cancelTransfer', 'getTransfer'])
-
-const ACTORS: Record<Relation, string> = {
-  OWNER: 'owner',
-  ADMINISTRATOR: 'admin',
-  PARTICIPANT: 'member',
-  FORMER: 'former',
-  STRANGER: 'stranger',
-}
 
 /** Returns the outcome that the table states. */
 function expected(

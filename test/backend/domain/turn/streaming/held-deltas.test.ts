@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readEventsOf } from '../../../../../src/domain/turn/journal/reader.ts'
-import { createHeldDeltas } from '../../../../../src/domain/turn/streaming/held-deltas.ts'
+import { createDeltas } from '../../../../../src/domain/turn/streaming/held-deltas.ts'
 import {
   abortSilentTurns,
   appendDelta,
@@ -102,7 +102,7 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     const turn = await open()
     await turn.append(`${words(1)}ada.love`)
     expect(await turn.published()).toBe('')
-    const deps = { ...world.deps, deltas: createHeldDeltas(world.deps, world.deps.pool, () => {}) }
+    const deps = { ...world.deps, deltas: createDeltas(world.deps, world.deps.pool) }
     await turn.append('lace@example.org', undefined, deps)
     expect((await turn.commit()).text).toBe(`${words(1)}[EMAIL]`)
   })

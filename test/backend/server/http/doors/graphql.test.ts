@@ -11,7 +11,7 @@ import { MAX_WAITING_ANSWERS } from '../../../../../src/domain/kernel/limits/ten
 import { MAX_WAITING } from '../../../../../src/runtime/limits/gate.ts'
 import { createYogaServer, maskWith } from '../../../../../src/server/graphql/yoga.ts'
 import { passGate, readBody } from '../../../../../src/server/http/body.ts'
-import { answerPost } from '../../../../../src/server/http/doors/graphql.ts'
+import { createGraphqlDoor } from '../../../../../src/server/http/doors/graphql.ts'
 import { createDocumentCache } from '../../../../../src/server/graphql/known-documents.ts'
 import { failWith } from '../../../../../src/server/http/refuse.ts'
 import { embedded } from '../../../../support/backend.ts'
@@ -74,12 +74,12 @@ describe.each([embedded])('the fast path for POST', (backend) => {
       },
     })
     const streams = createEventStreams({ deps: world.deps, config, yoga, mask })
-    const services = { yoga: counted, documents, mask, streams, isFast: true }
+    const door = createGraphqlDoor({ yoga: counted, documents, mask, streams, isFast: true })
     ports.fast = await serve(async (request, response) => {
       const identity = { viewer: viewerOf(request), watch: () => () => {} }
       const length = Number(request.headers['content-length'])
       const body = await readBody(request, length)
-      const answer = () => answerPost(services, { request, response, identity, body, leave() {} })
+      const answer = () => door.answer({ request, response, identity, body, leave() {} })
       await passGate(world.deps.gates, identity.viewer, length, answer).catch(failWith(mask)(response))
     })
   })
