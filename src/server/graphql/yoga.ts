@@ -22,28 +22,7 @@ import { useDocumentCounts, useMeasures } from '../load/measure.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 import { useLargeAnswers } from '../load/large-answers.ts'
 import { holdAnswerOf } from '../live/unread-data.ts'
-import type { Config } from '../../config/config.ts'
-
-/** The settings that the server reads. */
-export type ServerConfig = Pick<
-  Config,
-  | 'host'
-  | 'port'
-  | 'allowedOrigins'
-  | 'authentication'
-  | 'limits'
-  | 'operationLimits'
-  | 'batchBodyBytes'
-  | 'bodyTimeoutMs'
-  | 'bodyRate'
-  | 'trustedProxies'
-  | 'writeTimeoutMs'
-  | 'socketsPerViewer'
-  | 'maxQueueMs'
-  | 'graphiql'
-  | 'shutdownMs'
-  | 'fastPost'
->
+import type { ServerConfig } from '../server-config.ts'
 
 /** Context with the parsed body of a request that contains an object in JSON. */
 export type WithBody = { parsedBody?: GraphQLParams }

@@ -8,7 +8,8 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type ServerConfig, createYogaServer, maskWith } from '../graphql/yoga.ts'
+import { createYogaServer, maskWith } from '../graphql/yoga.ts'
+import type { ServerConfig } from '../server-config.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { Health } from '../../domain/kernel/platform.ts'
 import { InvalidInput } from '../../errors.ts'

@@ -30,7 +30,8 @@ import { noteRefusal } from '../../graphql/kernel/rights/rights.ts'
 import { payloadOf, rendering, sharedDocument, type PayloadFormat, type Rendering } from './fan-out.ts'
 import { measured } from '../load/measure.ts'
 import type { Outbox } from './outbox.ts'
-import type { ServerConfig, Yoga } from '../graphql/yoga.ts'
+import type { ServerConfig } from '../server-config.ts'
+import type { Yoga } from '../graphql/yoga.ts'
 
 /** The parameters of a request for an operation. */
 export type Parameters = {
