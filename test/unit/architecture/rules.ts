@@ -266,56 +266,11 @@ const SEPARATE = new Set([
   // The entry point of a thread.
   'src/text/tokens-worker.ts',
 ])
-/** Files that are not merged with another file yet. No file is added; the list is deleted when it is empty. */
-const TO_MERGE = new Set([
-  'src/command/config.ts',
-  'src/command/io.ts',
-  'src/config/command-defaults.ts',
-  'src/config/config-error.ts',
-  'src/config/production.ts',
-  'src/config/retention.ts',
-  'src/domain/agent/definition/provider.ts',
-  'src/domain/agent/definition/visible-run.ts',
-  'src/domain/agent/run/lease.ts',
-  'src/domain/background/start-background.ts',
-  'src/domain/kernel/ask-provider.ts',
-  'src/domain/kernel/integrity-key.ts',
-  'src/domain/kernel/limits/answer-budget.ts',
-  'src/domain/kernel/live/presence-state.ts',
-  'src/domain/kernel/rights/principal.ts',
-  'src/domain/kernel/rights/relation.ts',
-  'src/domain/trust/transfer/chain.ts',
-  'src/domain/trust/transfer/export-step.ts',
-  'src/domain/trust/transfer/prune.ts',
-  'src/domain/turn/append/writer.ts',
-  'src/domain/turn/streaming/deltas.ts',
-  'src/domain/turn/streaming/surrogates.ts',
-  'src/domain/turn/written-edit.ts',
-  'src/faces/mcp/append.ts',
-  'src/faces/mcp/path.ts',
-  'src/faces/rest/path.ts',
-  'src/graphql/conversation/conversation-visibility.ts',
-  'src/graphql/kernel/as.ts',
-  'src/graphql/kernel/result.ts',
-  'src/graphql/kernel/rights/right.ts',
-  'src/graphql/kernel/root-fields.ts',
-  'src/graphql/kernel/view/plugin.ts',
-  'src/graphql/trust/retention-enum.ts',
-  'src/graphql/turn/import.ts',
-  'src/graphql/turn/reply.ts',
-  'src/runtime/backoff.ts',
-  'src/runtime/cleanup.ts',
-  'src/runtime/dot.ts',
-  'src/server/http/doors/graphql-door.ts',
-  'src/server/http/parsed-body.ts',
-  'src/server/http/target.ts',
-  'src/server/server-config.ts',
-])
 
 /** Files with few lines, which belong in the file that uses them most. */
 export const shortFiles = (files: readonly SourceFile[]): string[] =>
   files
-    .filter(({ path }) => !ONE_FILE_EACH.test(path) && !SEPARATE.has(path) && !TO_MERGE.has(path))
+    .filter(({ path }) => !ONE_FILE_EACH.test(path) && !SEPARATE.has(path))
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
     .filter(({ lines }) => lines < MIN_LINES)
     .map(({ path, lines }) => `${path} has ${lines} lines; at least ${MIN_LINES} are required`)

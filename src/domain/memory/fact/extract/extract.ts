@@ -35,7 +35,7 @@ import { extractionOf, type FactExtraction } from './fact-extraction.ts'
 import { factsOfTurns, type ReadConversation } from './facts-of-turns.ts'
 import { statementRedactor, type StatementRedactor } from '../redact-statement.ts'
 import { isSame, toComparedFact, withSubjectOf } from '../reconcile/same.ts'
-import { subjectFor, userOf, type Person } from '../user.ts'
+import { subjectFor, userOf } from '../user.ts'
 import { lockConversations, appendFactsChanged, prepareFacts, writeFacts, membersOf, visibilityOf } from '../write.ts'
 import type { FactCandidate, WrittenFacts } from '../write.ts'
 
