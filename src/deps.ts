@@ -56,7 +56,6 @@ import { vectorIndexes } from './store/vectors/vector-index.ts'
 export type { DepsConfig } from './deps-config.ts'
 // Errors that createDeps throws.
 export { DatabaseUnreachable } from './store/db/db.ts'
-export { NotReplica } from './store/scaling/replica.ts'
 export { DataDirInUse } from './store/embedded/embedded.ts'
 export { MigrationError } from './store/db/migrate.ts'
 export { PartitionError } from './store/scaling/partitions.ts'

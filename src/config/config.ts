@@ -26,8 +26,6 @@ import { redactPatterns } from './redact-patterns.ts'
 import { ConfigError, layer, type SettingsFile } from './settings-file.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
-export { ConfigError } from './settings-file.ts'
-
 const MiB = 1024 * 1024
 
 const environment = z.object({

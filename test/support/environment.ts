@@ -1,6 +1,7 @@
 // Returns the validation errors of environment variables, for the tests of single settings.
 
-import { ConfigError, loadConfig } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/settings-file.ts'
 
 /** The messages of the ConfigError; empty if the environment is valid. */
 export function problemsOf(env: Record<string, string>): string[] {

@@ -96,4 +96,3 @@ export const metadataFilter = z
           containing: conditions.flatMap((each) => [containedBy(each) ?? []]).filter((each) => each.length > 0),
         },
   )
-export type MetadataFilter = z.input<typeof metadataFilter>

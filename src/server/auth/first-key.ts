@@ -36,7 +36,7 @@ export async function writeFirstKey(deps: Deps, path: string): Promise<void> {
   if (key) deps.log.info({ path, apiKey: key.id }, 'created the first API key, whose token is in the file')
 }
 
-/** The file for the first key cannot be written. */
+/** The file for the first key cannot be written. @internal */
 export class FirstKeyError extends Error {
   override readonly name = 'FirstKeyError'
 }

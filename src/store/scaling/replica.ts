@@ -24,7 +24,7 @@ const CONNECT_MS = 2_000
 /** Postgres' code of a statement that the replica cancelled because replaying would change what it reads. */
 const RECOVERY_CONFLICT = '40001'
 
-/** The database at DATABASE_READ_URL cannot serve as a replica. The message is the reason. */
+/** The database at DATABASE_READ_URL cannot serve as a replica. The message is the reason. @internal */
 export class NotReplica extends Error {
   override readonly name = 'NotReplica'
 }

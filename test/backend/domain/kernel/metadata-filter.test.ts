@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
 import { createConversation } from '../../../../src/domain/conversation/conversation.ts'
 import { getConversationPage } from '../../../../src/domain/conversation/conversation-page.ts'
 import {
@@ -9,7 +10,7 @@ import {
   METADATA_FILTER_BYTES,
   METADATA_PATH_KEYS,
   METADATA_VALUES,
-  type MetadataFilter,
+  type metadataFilter,
 } from '../../../../src/domain/kernel/metadata-filter.ts'
 import { recall } from '../../../../src/domain/memory/recall/recall.ts'
 import { InvalidInput } from '../../../../src/errors.ts'
@@ -18,6 +19,7 @@ import { isLong } from '../../../support/long.ts'
 import { useWorld, type Tenant } from '../../../support/world.ts'
 
 type Json = Record<string, unknown>
+type MetadataFilter = z.input<typeof metadataFilter>
 type Value = MetadataFilter[number]['value']
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -45,7 +45,7 @@ export type Batch = {
 /** What the store contains of the conversations that begin in the batch. */
 export type Stored = { tenant: string; now: number; erased: Erased; conversations: readonly StoredConversation[] }
 
-/** The outcomes that a report counts. */
+/** The outcomes that a report counts. @internal */
 export const OUTCOMES = ['added', 'unchanged', 'kept', 'erased', 'expired', 'duplicate'] as const
 type Outcome = (typeof OUTCOMES)[number]
 

@@ -1,10 +1,10 @@
-// The register of all tables: what an export contains of each, or why it does not contain it. A test compares it with
-// the database, so that a new table or column is either exported or listed here with its reason.
+// All tables: what an export contains of each, or why it does not contain it. A test compares the list with the database,
+// so that a new table or column is either exported or listed here with its reason.
 
-import * as columns from '../../../store/sql/trust/transfer/columns.ts'
-import type { Column } from '../../../store/sql/trust/transfer/columns.ts'
+import * as columns from '../../src/store/sql/trust/transfer/columns.ts'
+import type { Column } from '../../src/store/sql/trust/transfer/columns.ts'
 
-/** The exported tables, with their exported columns, and the other columns with the reason. @internal */
+/** The exported tables, with their exported columns, and the other columns with the reason. */
 export const EXPORTED: Readonly<
   Record<string, { columns: readonly Column[]; without: Readonly<Record<string, string>> }>
 > = {
@@ -94,7 +94,7 @@ export const EXPORTED: Readonly<
   held_user: { columns: columns.HELD_USER, without: { tenant: 'The tenant of the import.' } },
 }
 
-/** The tables that exports do not contain, with the reason. @internal */
+/** The tables that exports do not contain, with the reason. */
 export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   tool_call: 'Written on import from the parts of the turns.',
   tool_result: 'Written on import from the parts of the turns.',

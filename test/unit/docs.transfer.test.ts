@@ -1,11 +1,11 @@
 // docs/import-and-export.md names the lines, the outcomes, the tables and the programs of the code.
 
 import { describe, expect, it } from 'vitest'
-import { LINE_TYPES } from '../../../../../src/domain/trust/transfer/format.ts'
-import { PROGRAMS } from '../../../../../src/domain/trust/transfer/foreign/foreign.ts'
-import { OUTCOMES } from '../../../../../src/domain/trust/transfer/import/import-batch.ts'
-import { NOT_EXPORTED } from '../../../../../src/domain/trust/transfer/register.ts'
-import { readDocument, table } from '../../../../support/documents.ts'
+import { LINE_TYPES } from '../../src/domain/trust/transfer/format.ts'
+import { PROGRAMS } from '../../src/domain/trust/transfer/foreign/foreign.ts'
+import { OUTCOMES } from '../../src/domain/trust/transfer/import/import-batch.ts'
+import { NOT_EXPORTED } from '../support/exported-tables.ts'
+import { readDocument, table } from '../support/documents.ts'
 
 const page = readDocument('docs/import-and-export.md')
 /** The names in code font in the first column of the table. */

@@ -1,12 +1,11 @@
-// The register of exported tables is complete: every table and column of a migrated database is exported, or listed with
-// the reason why it is not.
+// Every table and column of a migrated database is exported, or listed with the reason why it is not.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { EXPORTED, NOT_EXPORTED } from '../../../../../src/domain/trust/transfer/register.ts'
-import { backends, type Opened } from '../../../../support/backend.ts'
-import { sql } from '../../../../support/sql.ts'
+import { EXPORTED, NOT_EXPORTED } from '../../../../../support/exported-tables.ts'
+import { backends, type Opened } from '../../../../../support/backend.ts'
+import { sql } from '../../../../../support/sql.ts'
 
-describe.each(backends)('the register of exported tables on $name', ({ open }) => {
+describe.each(backends)('the list of exported tables on $name', ({ open }) => {
   let opened: Opened
   beforeAll(async () => {
     opened = await open()
