@@ -25,6 +25,9 @@ import {
   wrongLayer,
   repeatedStatementNames,
   scopedFindUnique,
+  misplacedPrivateMembers,
+  PRIVATE_PARTS,
+  DOMAIN_ORDER,
   shortFiles,
   ownIntervals,
   timesOfTheProcess,
@@ -211,6 +214,20 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     ],
   ],
   [
+    'only the files of PRIVATE_PARTS use private members of packages',
+    misplacedPrivateMembers,
+    [
+      [
+        {
+          'src/store/db/scoped-query.ts': 'this._result.fields',
+          'src/store/db/tenant-pool.ts': `client._connected || client?.['_ending']`,
+          'src/bus/redis.ts': 'const _unused = (row) => row.name_',
+        },
+        ['src/store/db/tenant-pool.ts'],
+      ],
+    ],
+  ],
+  [
     'a verb of the domain calls authorize with its name first',
     unauthorizedVerbs,
     [
@@ -328,6 +345,23 @@ describe.each(RULES)('the rule "%s"', (_, rule, broken) => {
   it.each(broken)('reports the violations of %j', (texts, violations) => {
     expect(rule(tree(texts))).toEqual(violations)
   })
+})
+
+describe('lists of the rules', () => {
+  it('DOMAIN_ORDER names each part once', () => {
+    expect(DOMAIN_ORDER).toEqual([...new Set(DOMAIN_ORDER)])
+  })
+
+  it.each(Object.entries(PRIVATE_PARTS))(
+    'package.json requires one version of the package that %s uses',
+    (path, name) => {
+      const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+        dependencies: Record<string, string>
+      }
+      expect(dependencies[name]).toMatch(/^\d+\.\d+\.\d+$/)
+      expect(files.find((file) => file.path === path)?.imports.map(({ from }) => from)).toContain(name)
+    },
+  )
 })
 
 describe('migrations', () => {

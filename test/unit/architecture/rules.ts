@@ -244,6 +244,17 @@ export function misplacedSql(files: readonly SourceFile[]): string[] {
 export const scopedFindUnique = (files: readonly SourceFile[]): string[] =>
   files.filter(({ code }) => /\.findUnique/.test(code.replaceAll(/\btx\.\w+\.findUnique/g, ''))).map(({ path }) => path)
 
+/** The files that use private members of a package, with the package. package.json requires one version of each. */
+export const PRIVATE_PARTS: Record<string, string> = {
+  'src/store/db/scoped-query.ts': 'pg',
+  'src/server/load/metrics-registry.ts': 'prom-client',
+  'src/store/embedded/embedded-worker.ts': '@electric-sql/pglite',
+}
+
+/** Other files that use a member whose name begins with an underscore. */
+export const misplacedPrivateMembers = (files: readonly SourceFile[]): string[] =>
+  matching(/[\w)\]]\??\._[A-Za-z]|\[['"]_[A-Za-z]/, files).filter((path) => !(path in PRIVATE_PARTS))
+
 /** Maximum number of lines of a file in src. */
 const MAX_LINES = 300
 
