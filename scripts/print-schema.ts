@@ -4,9 +4,12 @@
 // package.json.
 
 import { readFileSync, writeFileSync } from 'node:fs'
+import { variables } from '../src/config/config.ts'
 import { schema } from '../src/graphql/schema.ts'
 import { printClientTypes } from './client-types.ts'
 import { CONTRACT, printContract, printRelease, problemsOf, problemsOfRelease, readRelease } from './contract.ts'
+
+type Package = { version: string; scripts: Record<string, string> }
 
 const urlOf = (path: string) => new URL(`../${path}`, import.meta.url)
 const read = (url: URL) => readFileSync(url, 'utf8')
@@ -17,8 +20,8 @@ const FILES = {
   'src/client/generated.ts': { text: printClientTypes(schema), command: 'npm run generate' },
 }
 
-const { version } = JSON.parse(read(urlOf('package.json'))) as { version: string }
-const next = { version, schema }
+const { version, scripts } = JSON.parse(read(urlOf('package.json'))) as Package
+const next = { version, schema, settings: variables.map(({ name }) => name), scripts: Object.keys(scripts) }
 const last = readRelease(read(CONTRACT))
 const changelog = read(urlOf('CHANGELOG.md'))
 const problems: string[] = []

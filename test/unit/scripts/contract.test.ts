@@ -13,15 +13,17 @@ import {
   problemsOfRelease,
   readRelease,
 } from '../../../scripts/contract.ts'
+import { variables } from '../../../src/config/config.ts'
 import { schema } from '../../../src/graphql/schema.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 const changelog = read('CHANGELOG.md')
-const { version } = JSON.parse(read('package.json'))
+const { version, scripts } = JSON.parse(read('package.json'))
+const current = { version, schema, settings: variables.map(({ name }) => name), scripts: Object.keys(scripts) }
 
 describe('the schema', () => {
-  it('has no breaking change since the last release, unless a new major version names it', () => {
-    expect(problemsOf(readRelease(readFileSync(CONTRACT, 'utf8')), { version, schema }, changelog)).toEqual([])
+  it('follows the last release: breaking changes have a new major version, and the changelog names additions', () => {
+    expect(problemsOf(readRelease(readFileSync(CONTRACT, 'utf8')), current, changelog)).toEqual([])
   })
 
   it('is printed with every directive that it uses', () => {
@@ -30,8 +32,8 @@ describe('the schema', () => {
   })
 
   it('is read from a release file exactly as it was printed', () => {
-    const release = readRelease(printRelease({ version: '1.2.3', schema }))
-    expect(release.version).toBe('1.2.3')
+    const release = readRelease(printRelease({ ...current, version: '1.2.3' }))
+    expect(release).toEqual({ ...current, version: '1.2.3', schema: release.schema })
     expect(printContract(release.schema)).toBe(printContract(schema))
     expect(() => readRelease(printContract(schema))).toThrow('does not begin with its version')
   })
@@ -45,8 +47,9 @@ const BEFORE = `
   type Other { x: Int }
   enum Role { USER, TOOL }
   input In { a: Int }`
-const last = { version: '1.4.0', schema: buildSchema(BEFORE) }
-const next = (of: string, text: string) => ({ version: of, schema: buildSchema(text) })
+const names = { settings: ['PORT'], scripts: ['start'] }
+const last = { version: '1.4.0', schema: buildSchema(BEFORE), ...names }
+const next = (of: string, text: string) => ({ version: of, schema: buildSchema(text), ...names })
 
 describe('a breaking change', () => {
   it.each([
@@ -72,13 +75,36 @@ describe('a breaking change', () => {
   })
 
   it('is not a new field, type, optional argument, enum value or union member', () => {
-    const after = `${BEFORE.replace('gone: Int', 'gone: Int, more(x: Int): New').replace('TOOL', 'TOOL, NEW').replace('Turn | Other', 'Turn | Other | New')} type New { y: Int }`
+    const after = `${BEFORE.replace('gone: Int', 'gone: Int').replace('name: String, text: String', 'name: String, text: String, more(x: Int): New').replace('TOOL', 'TOOL, NEW').replace('Turn | Other', 'Turn | Other | New')} type New { y: Int }`
     expect(problemsOf(last, next('1.4.0', after), '')).toEqual([])
   })
 })
 
+describe('an addition', () => {
+  const after = {
+    ...next('1.5.0', `${BEFORE.replace('gone: Int', 'gone: Int, more: Int')} type Mutation { add: Int }`),
+    settings: ['PORT', 'HOST'],
+    scripts: ['start', 'test:long'],
+  }
+  const found = (lines: string) => problemsOf(last, after, `\n## [Unreleased]\n${lines}\n\n## [1.4.0] - 2026-01-01\n`)
+
+  it('of a root field, a setting or a script is named in the changelog', () => {
+    expect(found('')).toEqual([
+      'New root field since 1.4.0: name `more` in the topmost section of CHANGELOG.md.',
+      'New root field since 1.4.0: name `add` in the topmost section of CHANGELOG.md.',
+      'New setting since 1.4.0: name `HOST` in the topmost section of CHANGELOG.md.',
+      'New script since 1.4.0: name `test:long` in the topmost section of CHANGELOG.md.',
+    ])
+    expect(found('- `add(x: 1)` and `more` are new, and so are `HOST` and the script `test:long`.')).toEqual([])
+  })
+
+  it('is not named by another word', () => {
+    expect(found('- `added`, more and `test`.')).toHaveLength(4)
+  })
+})
+
 describe('a release', () => {
-  const more = BEFORE.replace('gone: Int', 'gone: Int, more: Int')
+  const more = BEFORE.replace('x: Int', 'x: Int, more: Int')
   const sections = '\n## [Unreleased]\n\n## [1.5.0] - 2026-02-01\n\n- `Query.gone`.\n\n## [1.4.0] - 2026-01-01\n'
 
   it('needs a version of its own, with a dated section in the changelog', () => {
