@@ -1,5 +1,5 @@
 -- Finds a call of the actor that waits for approval, or for its result after the decision, and has the id of one of the
--- given calls. Called by append_turns, close_turn and src/store/sql/agent/approval/read-waiting-calls.ts while the conversation
+-- given calls. Called by append_turns, close_turn and src/store/sql/agent/approval/waiting-calls.ts while the conversation
 -- is locked. Uses the indexes run_active and approval_call.
 --
 -- p_calls  the calls of a turn to write: [{callId, name}]

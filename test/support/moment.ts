@@ -1,7 +1,7 @@
 // Moments of the database's clock between two writes.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import { readTime } from '../../src/store/sql/turn/journal/read-moment.ts'
+import { readTime } from '../../src/store/sql/turn/journal/moments.ts'
 
 /**
  * Waits until the clock shows a time that is later than that of every write so far, and later writes have a later one.

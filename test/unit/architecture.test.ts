@@ -25,6 +25,7 @@ import {
   wrongLayer,
   repeatedStatementNames,
   scopedFindUnique,
+  misnamedStatements,
   misplacedPrivateMembers,
   PRIVATE_PARTS,
   DOMAIN_ORDER,
@@ -210,6 +211,21 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
           'src/domain/turn/pin.ts': 'await tx.turn.findUniqueOrThrow({ where })',
         },
         ['src/domain/turn/turn.ts'],
+      ],
+    ],
+  ],
+  [
+    'a file of one statement has its name, and a file of several that of their notion',
+    misnamedStatements,
+    [
+      [
+        {
+          'src/store/sql/turn/page-turns.ts': 'export const pageTurns = 1',
+          'src/store/sql/turn/read-turns.ts': 'export async function readTurns() {}',
+          'src/store/sql/turn/count-turns.ts': 'export const countUnread = 1',
+          'src/store/sql/memory/fact/facts.ts': 'export const insertFacts = 1',
+        },
+        ['src/store/sql/turn/count-turns.ts exports no countTurns'],
       ],
     ],
   ],

@@ -1,7 +1,7 @@
 // Lists conversations in pages: defines the filter, the orders and their cursors.
 
 import { z } from 'zod'
-import { listConversations, type ConversationOrder } from '../../store/sql/conversation/read-conversations.ts'
+import { pageConversations, type ConversationOrder } from '../../store/sql/conversation/conversations.ts'
 import { authorize } from '../kernel/rights/authorize.ts'
 import { cursorFormat, type CursorFormat } from '../kernel/cursor.ts'
 import type { Platform } from '../kernel/platform.ts'
@@ -65,7 +65,7 @@ export async function getConversationPage(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(conversationFilter, args.filter ?? {})
   const order = args.orderBy ?? 'CREATED_AT'
-  const rows = await listConversations(deps.pool, viewer, {
+  const rows = await pageConversations(deps.pool, viewer, {
     ...filter,
     ids: viewer.principal?.conversations ? [...viewer.principal.conversations] : null,
     order,

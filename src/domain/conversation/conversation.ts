@@ -8,7 +8,7 @@ import {
   findConversation,
   conversationsRead,
   type ConversationRow,
-} from '../../store/sql/conversation/read-conversations.ts'
+} from '../../store/sql/conversation/conversations.ts'
 import { readOne, type Read } from '../../store/db/read.ts'
 import type { TurnCount } from '../../store/sql/turn/count-turns.ts'
 import { writeEntry } from '../../store/sql/turn/journal/write-entry.ts'

@@ -3,7 +3,7 @@
 
 import { InvalidInput } from '../../errors.ts'
 import type { Tx } from '../../store/db/db.ts'
-import { readCallOfTurn, readCallWithSameId } from '../../store/sql/agent/approval/read-waiting-calls.ts'
+import { readCallOfTurn, readCallWithSameId } from '../../store/sql/agent/approval/waiting-calls.ts'
 import type { ToolResultRef } from '../../store/sql/turn/append-call.ts'
 import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
 import { callStands, callWaits } from './append/append-refusal.ts'

@@ -1,6 +1,6 @@
 // Reads turns by id, their next and previous versions, the numbers of versions, and the streamed text of open turns.
 
-import { readTextSoFar } from '../../store/sql/turn/streaming/read-text.ts'
+import { readTextSoFar } from '../../store/sql/turn/streaming/open-text.ts'
 import { readTurns, readVersionNumbers, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { NotFound } from '../../errors.ts'

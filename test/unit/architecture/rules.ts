@@ -255,6 +255,23 @@ export const PRIVATE_PARTS: Record<string, string> = {
 export const misplacedPrivateMembers = (files: readonly SourceFile[]): string[] =>
   matching(/[\w)\]]\??\._[A-Za-z]|\[['"]_[A-Za-z]/, files).filter((path) => !(path in PRIVATE_PARTS))
 
+/** The verbs of statements. */
+const STATEMENT_VERBS =
+  /^(compare|count|close|drop|find|insert|is|lock|mark|page|read|register|revoke|rotate|update|write)-/
+
+/**
+ * Files of store/sql whose name is a verb and a noun, for example page-turns.ts, and that export no function or constant
+ * of that name. A file with several statements has the name of their notion, for example facts.ts.
+ */
+export const misnamedStatements = (files: readonly SourceFile[]): string[] =>
+  files.flatMap(({ path, code }) => {
+    const name = /^src\/store\/sql\/.*?([\w-]+)\.ts$/.exec(path)?.[1]
+    if (!name || !STATEMENT_VERBS.test(name)) return []
+    const exported = name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+    const found = new RegExp(`export (const|(async )?function\\*?) ${exported}\\b`).test(code)
+    return found ? [] : [`${path} exports no ${exported}`]
+  })
+
 /** Maximum number of lines of a file in src. */
 const MAX_LINES = 300
 

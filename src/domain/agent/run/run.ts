@@ -3,7 +3,7 @@
 import { NotFound } from '../../../errors.ts'
 import { readCalls, type ProviderCallRow } from '../../../store/sql/agent/run/provider-calls.ts'
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
-import { listRuns, readRuns, type RunPosition } from '../../../store/sql/agent/run/read-runs.ts'
+import { pageRuns, readRuns, type RunPosition } from '../../../store/sql/agent/run/read-runs.ts'
 import { readTokenSums } from '../../../store/sql/agent/run/token-usage.ts'
 import { authorize, isWithinReach, withinReach } from '../../kernel/rights/authorize.ts'
 import { requireStrings } from '../../kernel/input.ts'
@@ -57,7 +57,7 @@ export async function getRunPages(
   authorize(viewer, 'getRunPages')
   requireStrings(conversationIds, 'conversationIds')
   const page = paging(args, limits.pageSize)
-  const rows = await listRuns(db, viewer, withinReach(viewer, conversationIds), {
+  const rows = await pageRuns(db, viewer, withinReach(viewer, conversationIds), {
     limit: page.size + 1,
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
     before: page.before === null ? null : CURSOR.decode(page.before, 'before'),

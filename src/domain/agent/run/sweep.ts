@@ -4,7 +4,7 @@
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import { endFailedCalls, readAbandonedCalls } from '../../../store/sql/agent/run/provider-calls.ts'
 import { readLostRuns } from '../../../store/sql/agent/run/read-runs.ts'
-import { deleteUnseenRun } from '../../../store/sql/agent/run/write-runs.ts'
+import { deleteUnseenRun } from '../../../store/sql/agent/run/runs.ts'
 import type { TurnStatus } from '../../../store/generated/enums.ts'
 import { abortOwnTurn } from '../../turn/streaming/stream.ts'
 import type { StreamDeps } from '../../turn/streaming/delta-queue.ts'

@@ -9,7 +9,7 @@ import {
   lockPresent,
   readConversationsOfTurns,
   type NewSource,
-} from '../../../store/sql/memory/context/write-stored-context.ts'
+} from '../../../store/sql/memory/context/stored-contexts.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { requireChange } from '../../kernel/rights/authorize.ts'
 import { derivedId } from '../../kernel/derived-id.ts'

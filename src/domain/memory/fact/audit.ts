@@ -1,7 +1,7 @@
 // Audits the stored facts without calling a model: counts duplicates, contradictions, facts that were never recalled,
 // and waiting background jobs. Read-only.
 
-import { countFacts, readFactsToAudit, readUsersWithFacts } from '../../../store/sql/memory/fact/audit-facts.ts'
+import { countFacts, readFactsToAudit, readUsersWithFacts } from '../../../store/sql/memory/fact/audited-facts.ts'
 import { readObjectVectors } from '../../../store/sql/memory/fact/fact-vectors.ts'
 import { readQueue } from '../../../store/sql/background/read-jobs.ts'
 import { runStepsYielding } from '../../../runtime/yield.ts'

@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { ParticipantKind } from '../../../store/generated/enums.ts'
 import type { RatedFactRow } from '../../../store/sql/memory/fact/fact-columns.ts'
 import {
-  listFacts,
-  listFactsOfConversations,
+  pageFacts,
+  pageFactsOfConversations,
   readFacts,
   type FactPosition,
 } from '../../../store/sql/memory/fact/read-facts.ts'
@@ -105,7 +105,7 @@ export async function getFactPage(
     conversationId: null,
     conditions: isOfTenant ? ['tenantScope'] : [],
   })
-  const rows = await listFacts(db, viewer, {
+  const rows = await pageFacts(db, viewer, {
     ...given,
     includeSuperseded: includeSuperseded ?? false,
     ...boundsOf(page),
@@ -129,7 +129,7 @@ export async function getFactPages(
   authorize(viewer, 'getFactPages')
   requireStrings(conversationIds, 'conversationIds')
   const page = paging(args, limits.pageSize)
-  const rows = await listFactsOfConversations(db, viewer, withinReach(viewer, conversationIds), {
+  const rows = await pageFactsOfConversations(db, viewer, withinReach(viewer, conversationIds), {
     includeSuperseded: args.includeSuperseded ?? false,
     ...boundsOf(page),
   })

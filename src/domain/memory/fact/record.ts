@@ -10,7 +10,7 @@ import { readParticipants } from '../../../store/sql/conversation/participant/re
 import { readAuthorKinds } from '../../../store/sql/turn/read-author-kinds.ts'
 import { readTurns } from '../../../store/sql/turn/read-turns.ts'
 import { readFacts } from '../../../store/sql/memory/fact/read-facts.ts'
-import { lockFacts, supersedeFacts } from '../../../store/sql/memory/fact/write-facts.ts'
+import { lockFacts, supersedeFacts } from '../../../store/sql/memory/fact/facts.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import type { FactDeps } from './deps.ts'
 import {

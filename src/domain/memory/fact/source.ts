@@ -3,7 +3,7 @@
 // of the recording. A recording outside any conversation is visible to all actors of the tenant.
 
 import { MAX_SOURCES } from '../../../store/sql/memory/fact/fact-sources.ts'
-import { listSources, type FactSourceRow, type SourcePosition } from '../../../store/sql/memory/fact/read-sources.ts'
+import { pageSources, type FactSourceRow, type SourcePosition } from '../../../store/sql/memory/fact/page-sources.ts'
 import { authorize, isWithinReach } from '../../kernel/rights/authorize.ts'
 import { requireStrings } from '../../kernel/input.ts'
 import { cursorFormat } from '../../kernel/cursor.ts'
@@ -38,7 +38,7 @@ export async function getFactSourcePages(
   authorize(viewer, 'getFactSourcePages')
   requireStrings(factIds, 'factIds')
   const page = paging(args, limits.pageSize)
-  const rows = await listSources(db, viewer, factIds, {
+  const rows = await pageSources(db, viewer, factIds, {
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
     before: page.before === null ? null : CURSOR.decode(page.before, 'before'),
     backwards: page.backwards,

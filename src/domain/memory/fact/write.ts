@@ -20,7 +20,7 @@ import {
   type FactKey,
   type NewFact,
   type Renewal,
-} from '../../../store/sql/memory/fact/write-facts.ts'
+} from '../../../store/sql/memory/fact/facts.ts'
 import { addSources } from '../../../store/sql/memory/fact/fact-sources.ts'
 import { countFactChanges, readSetsOfFacts } from '../../../store/sql/memory/profile/user-progress.ts'
 import { readSubjectsOfFacts } from '../../../store/sql/memory/fact/due-facts.ts'

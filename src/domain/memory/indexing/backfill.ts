@@ -2,7 +2,7 @@
 // the caller gives.
 
 import { createYield } from '../../../runtime/yield.ts'
-import { readUnindexedTurns, writeTerms } from '../../../store/sql/memory/indexing/index-turns.ts'
+import { readUnindexedTurns, writeTerms } from '../../../store/sql/memory/indexing/turn-terms.ts'
 import { salted } from '../../../text/words/hashed-terms.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { indexEntry, MAX_INDEXED_UNITS } from './index-entry.ts'

@@ -4,7 +4,7 @@
 // the given profiles, their facts, and the moment.
 
 import { readNames } from '../../../store/sql/memory/fact/read-active-facts.ts'
-import { readFactRows } from '../../../store/sql/memory/fact/restore-facts.ts'
+import { readFactRows } from '../../../store/sql/memory/fact/restored-facts.ts'
 import type { ProfileOfSet } from '../../../store/sql/memory/profile/read-profiles.ts'
 import { runStepsYielding } from '../../../runtime/yield.ts'
 import { hadEnded } from '../fact/period.ts'

@@ -2,7 +2,7 @@
 // query that names the subject of a fact raises the fact's score like a query that names the actor of a turn.
 
 import { findFacts, type MatchingFacts } from '../../../store/sql/memory/recall/find-facts.ts'
-import type { Scope } from '../../../store/sql/memory/recall/read-scope.ts'
+import type { Scope } from '../../../store/sql/memory/recall/scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { getFacts } from '../fact/fact.ts'
 import { sentenceOf } from '../fact/write.ts'

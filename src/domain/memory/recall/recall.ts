@@ -8,7 +8,7 @@ import {
   conversationScopeRead,
   type ScopeConversation,
   type ScopeRead,
-} from '../../../store/sql/memory/recall/read-scope.ts'
+} from '../../../store/sql/memory/recall/scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { authorize, requirePermits } from '../../kernel/rights/authorize.ts'
 import { HITS, MAX_HITS } from '../../kernel/call-defaults.ts'

@@ -6,7 +6,7 @@
 // After an append, there is no guess.
 
 import { LRUCache } from 'lru-cache'
-import type { ScopeConversation } from '../../../store/sql/memory/recall/read-scope.ts'
+import type { ScopeConversation } from '../../../store/sql/memory/recall/scope.ts'
 import type { Viewer } from '../../kernel/view.ts'
 
 /** Maximum number of remembered states, one for each viewer, conversation and embedder. Each takes about 500 bytes. */

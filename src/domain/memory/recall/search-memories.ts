@@ -8,7 +8,7 @@ import {
   type ScopeConversation,
   type ScopeRead,
   type WideScope,
-} from '../../../store/sql/memory/recall/read-scope.ts'
+} from '../../../store/sql/memory/recall/scope.ts'
 import type { SearchFilter } from '../../../store/vectors/vector-search.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import type { TurnCandidate } from './rank/features.ts'

@@ -2,7 +2,7 @@
 // viewer may read (see `coveringSummaries`).
 
 import { terms as termsOf } from '../../../text/words/words.ts'
-import type { ScopeConversation } from '../../../store/sql/memory/recall/read-scope.ts'
+import type { ScopeConversation } from '../../../store/sql/memory/recall/scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { coveringSummaries, type Summary } from '../summary/summary.ts'
 import type { Viewer } from '../../kernel/view.ts'

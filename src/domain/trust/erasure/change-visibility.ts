@@ -11,14 +11,14 @@ import {
   readFactsFromElsewhere,
   readSupersededFromOutside,
   supersedeByCopies,
-} from '../../../store/sql/memory/fact/move-facts.ts'
+} from '../../../store/sql/memory/fact/moved-facts.ts'
 import {
   deleteProfilesOfFacts,
   lockFactsOfConversation,
   reactivateFacts,
-} from '../../../store/sql/trust/erasure/erase-facts.ts'
+} from '../../../store/sql/trust/erasure/erased-facts.ts'
 import { updateSourceColumns, readSupersededBy, removeSources } from '../../../store/sql/memory/fact/fact-sources.ts'
-import { copyFactVectors, supersedeFacts } from '../../../store/sql/memory/fact/write-facts.ts'
+import { copyFactVectors, supersedeFacts } from '../../../store/sql/memory/fact/facts.ts'
 import {
   countFactChanges,
   deleteProgressOfConversation,

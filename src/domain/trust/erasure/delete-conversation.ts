@@ -2,7 +2,7 @@
 // transaction.
 
 import { NotFound } from '../../../errors.ts'
-import { readConversationsSupersededBy } from '../../../store/sql/trust/erasure/erase-facts.ts'
+import { readConversationsSupersededBy } from '../../../store/sql/trust/erasure/erased-facts.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { lockConversations, appendFactsChanged } from '../../memory/fact/write.ts'
 import { authorize, requireChange, requireConversation, requirePermits } from '../../kernel/rights/authorize.ts'

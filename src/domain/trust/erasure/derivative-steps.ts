@@ -6,7 +6,7 @@ import {
   deleteProfilesOfConversation,
   lockFactsOfConversation,
   reactivateFacts,
-} from '../../../store/sql/trust/erasure/erase-facts.ts'
+} from '../../../store/sql/trust/erasure/erased-facts.ts'
 import {
   countFactChanges,
   deleteProgressOfConversation,
@@ -20,7 +20,7 @@ import {
   readSupersededBy,
   removeSources,
 } from '../../../store/sql/memory/fact/fact-sources.ts'
-import { supersedeFacts } from '../../../store/sql/memory/fact/write-facts.ts'
+import { supersedeFacts } from '../../../store/sql/memory/fact/facts.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { revokeSummaries } from '../../../store/sql/memory/summary/write-summary.ts'
 import { membersOf } from '../../memory/fact/write.ts'

@@ -6,7 +6,7 @@ import {
   deleteProfilesOfFacts,
   lockFactsOfTurns,
   reactivateFacts,
-} from '../../../store/sql/trust/erasure/erase-facts.ts'
+} from '../../../store/sql/trust/erasure/erased-facts.ts'
 import {
   clearAutomaticTitle,
   deleteStreams,
@@ -17,13 +17,13 @@ import {
   deleteWakeUps,
   eraseContent,
   type TurnToErase,
-} from '../../../store/sql/trust/erasure/erase-turns.ts'
+} from '../../../store/sql/trust/erasure/erased-turns.ts'
 import { deleteFormerSources } from '../../../store/sql/trust/erasure/former-states.ts'
-import { expireClaimsAnsweredBy } from '../../../store/sql/agent/claim/expire-claims.ts'
+import { expireClaimsAnsweredBy } from '../../../store/sql/agent/claim/expired-claims.ts'
 import { countFactChanges, readSetsOfFacts } from '../../../store/sql/memory/profile/user-progress.ts'
 import { readSubjectsOfFacts } from '../../../store/sql/memory/fact/due-facts.ts'
 import { readFactsFrom, readSupersededBy, removeSources } from '../../../store/sql/memory/fact/fact-sources.ts'
-import { clearDecisions } from '../../../store/sql/agent/approval/write-approvals.ts'
+import { clearDecisions } from '../../../store/sql/agent/approval/approvals.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { cancelApprovals } from '../../agent/run/approval/request-approvals.ts'
 import type { PrepareDelete } from './derivative-steps.ts'

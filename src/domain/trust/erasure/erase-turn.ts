@@ -7,7 +7,7 @@ import {
   lockTurnsToErase,
   readConversationsSupersededByTurns,
   writeErasedEntries,
-} from '../../../store/sql/trust/erasure/erase-turns.ts'
+} from '../../../store/sql/trust/erasure/erased-turns.ts'
 import type { LockedJournal } from '../../../store/sql/turn/journal/write-entry.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { withTransaction } from '../../../store/db/tx.ts'

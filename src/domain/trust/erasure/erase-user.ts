@@ -18,7 +18,7 @@ import {
   readPositionsOfUser,
   type ErasureRow,
 } from '../../../store/sql/trust/erasure/erasures.ts'
-import { deleteProfilesOfFacts, lockFactsById } from '../../../store/sql/trust/erasure/erase-facts.ts'
+import { deleteProfilesOfFacts, lockFactsById } from '../../../store/sql/trust/erasure/erased-facts.ts'
 import {
   deleteFormerParticipant,
   deleteFormerProfilesOf,
@@ -29,7 +29,7 @@ import { Prisma } from '../../../store/generated/client.ts'
 import { writeEntry } from '../../../store/sql/turn/journal/write-entry.ts'
 import { readFactsFrom, removeSources } from '../../../store/sql/memory/fact/fact-sources.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
-import { clearDecisionsOf } from '../../../store/sql/agent/approval/write-approvals.ts'
+import { clearDecisionsOf } from '../../../store/sql/agent/approval/approvals.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { changeResponse } from '../../agent/definition/agent-settings.ts'
 import { auditRecord } from '../../kernel/audit/line.ts'

@@ -8,8 +8,8 @@ import {
   readNextConversation,
   readParticipantsAfter,
   type ConversationsOf,
-} from '../../../store/sql/trust/transfer/read-conversation.ts'
-import { readFactsAfter, readListAfter } from '../../../store/sql/trust/transfer/read-memory.ts'
+} from '../../../store/sql/trust/transfer/exported-conversation.ts'
+import { readFactsAfter, readListAfter } from '../../../store/sql/trust/transfer/exported-memory.ts'
 import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult, FIRST_PLACE, type Stage } from './position.ts'
 
 type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { InvalidInput } from '../../../errors.ts'
 import { FIRST_HASH } from './format.ts'
 import type { Platform } from '../../kernel/platform.ts'
-import type { ConversationsOf } from '../../../store/sql/trust/transfer/read-conversation.ts'
+import type { ConversationsOf } from '../../../store/sql/trust/transfer/exported-conversation.ts'
 
 const seq = z.int().min(0)
 const place = z.object({ createdAt: z.iso.datetime(), id: z.string() })

@@ -17,7 +17,7 @@ import {
   type TransferRow,
   deleteTransfersBefore,
 } from '../../../store/sql/trust/transfer/transfers.ts'
-import { deleteStagedConversation } from '../../../store/sql/trust/transfer/write-conversation.ts'
+import { deleteStagedConversation } from '../../../store/sql/trust/transfer/imported-conversation.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { auditRecord } from '../../kernel/audit/line.ts'
 import { authorize, isWithinReach, requirePermits } from '../../kernel/rights/authorize.ts'

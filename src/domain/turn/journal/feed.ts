@@ -10,7 +10,7 @@ import { SMALL_PAGE, readJournalHead } from '../../../store/sql/turn/journal/rea
 import { readOpenTurns } from '../../../store/sql/turn/streaming/read-open-turns.ts'
 import { readParticipants } from '../../../store/sql/conversation/participant/read-participants.ts'
 import { readTextFrom } from '../../../store/sql/turn/streaming/read-text-from.ts'
-import { readTextSoFar } from '../../../store/sql/turn/streaming/read-text.ts'
+import { readTextSoFar } from '../../../store/sql/turn/streaming/open-text.ts'
 import { toParticipant } from '../../conversation/participant/participant.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import type { View } from '../../kernel/view.ts'

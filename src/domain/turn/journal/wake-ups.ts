@@ -4,7 +4,7 @@
 // they answer it.
 
 import { every } from '../../../runtime/clock.ts'
-import { readTime } from '../../../store/sql/turn/journal/read-moment.ts'
+import { readTime } from '../../../store/sql/turn/journal/moments.ts'
 import {
   readOfferedWakeUps,
   readUnclaimedWakeUps,

@@ -9,7 +9,7 @@ import type { Platform } from '../../kernel/platform.ts'
 import { counters } from '../../../runtime/counters.ts'
 import type { Pool } from '../../../store/db/tenant-pool.ts'
 import { appendChunks, type ChunkRow, type Delta } from '../../../store/sql/turn/streaming/append-chunks.ts'
-import { readTextSoFar } from '../../../store/sql/turn/streaming/read-text.ts'
+import { readTextSoFar } from '../../../store/sql/turn/streaming/open-text.ts'
 import {
   endsOf,
   mergeDeltas,

@@ -3,13 +3,13 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM, type Scope } from '../../../../src/store/db/scope.ts'
-import { conversationsRead, listConversations } from '../../../../src/store/sql/conversation/read-conversations.ts'
+import { conversationsRead, pageConversations } from '../../../../src/store/sql/conversation/conversations.ts'
 import { readOne } from '../../../../src/store/db/read.ts'
 import { readLastSeq } from '../../../../src/store/sql/turn/journal/read-journal.ts'
 import { readParticipants } from '../../../../src/store/sql/conversation/participant/read-participants.ts'
 import { findTerms } from '../../../../src/store/sql/memory/recall/find-terms.ts'
 import { readIndex } from '../../../../src/store/sql/memory/recall/read-index.ts'
-import { readWideScope } from '../../../../src/store/sql/memory/recall/read-scope.ts'
+import { readWideScope } from '../../../../src/store/sql/memory/recall/scope.ts'
 import { appendTurns } from '../../../../src/store/sql/turn/append-turns.ts'
 import { countTurns } from '../../../../src/store/sql/turn/count-turns.ts'
 import { pageTurns } from '../../../../src/store/sql/turn/page-turns.ts'
@@ -27,7 +27,7 @@ const statements: Record<string, (pool: Pool, viewer: Viewer, ids: Ids) => Promi
   'the conversation': async (pool, viewer, { conversationId }) =>
     (await readOne(pool, viewer.tenant, conversationsRead(viewer, [conversationId]))).length,
   'the conversations': async (pool, viewer, { conversationId }) =>
-    (await listConversations(pool, viewer, { limit: 50, order: 'CREATED_AT', from: 'newest' })).filter(
+    (await pageConversations(pool, viewer, { limit: 50, order: 'CREATED_AT', from: 'newest' })).filter(
       ({ id }) => id === conversationId,
     ).length,
   'its newest seq': async (pool, viewer, { conversationId }) =>

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { pastDb, pastPool } from '../../../../src/store/db/past.ts'
 import type { Moment } from '../../../../src/store/db/scope.ts'
-import { readTime } from '../../../../src/store/sql/turn/journal/read-moment.ts'
+import { readTime } from '../../../../src/store/sql/turn/journal/moments.ts'
 import { readLastSeq } from '../../../../src/store/sql/turn/journal/read-journal.ts'
 import { withTransaction } from '../../../../src/store/db/tx.ts'
 import { backends } from '../../../support/backend.ts'

@@ -12,7 +12,7 @@ import {
   endWakeUp,
   postponeAttempt,
   type Attempt,
-} from '../../../../store/sql/agent/wake-up/attempt-wake-up.ts'
+} from '../../../../store/sql/agent/wake-up/attempts.ts'
 import { readDueWakeUp, RETRY_MS, type DueWakeUp } from '../../../../store/sql/agent/wake-up/due-wake-ups.ts'
 import type { Run } from '../../definition/visible.ts'
 import { answerStep, MAX_ANSWER_RUNS } from './answer-step.ts'

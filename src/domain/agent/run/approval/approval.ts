@@ -4,8 +4,8 @@
 import { z } from 'zod'
 import { ApprovalState } from '../../../../store/generated/enums.ts'
 import {
-  listApprovals,
-  listApprovalsOfRuns,
+  pageApprovals,
+  pageApprovalsOfRuns,
   readApprovals,
   type ApprovalPosition,
   type ApprovalRow,
@@ -73,7 +73,7 @@ export async function getApprovalPage(
   const { state, conversationId } = parse(approvalFilter, { state: args.state, conversationId: args.conversationId })
   const reach = viewer.principal?.conversations ?? null
   const asked = conversationId == null ? null : [conversationId]
-  const rows = await listApprovals(db, viewer, {
+  const rows = await pageApprovals(db, viewer, {
     ...boundsOf(page),
     state: state ?? null,
     conversationIds: reach === null ? asked : (asked ?? [...reach]).filter((each) => reach.has(each)),
@@ -95,7 +95,7 @@ export async function getApprovalPages(
   authorize(viewer, 'getApprovalPages')
   const page = paging(args, limits.pageSize)
   const approvals = new Map<string, Approval[]>(runIds.map((runId) => [runId, []]))
-  for (const row of await listApprovalsOfRuns(db, viewer, runIds, boundsOf(page))) {
+  for (const row of await pageApprovalsOfRuns(db, viewer, runIds, boundsOf(page))) {
     if (isWithinReach(viewer, row.conversationId)) approvals.get(row.runId)!.push(row)
   }
   return new Map([...approvals].map(([runId, rows]) => [runId, slice(rows, page)]))

@@ -9,7 +9,7 @@ import {
   insertApproval,
   readTime,
   writeResolution,
-} from '../../../../store/sql/agent/approval/write-approvals.ts'
+} from '../../../../store/sql/agent/approval/approvals.ts'
 import { lockJournal, writeEntry } from '../../../../store/sql/turn/journal/write-entry.ts'
 import { withTransaction } from '../../../../store/db/tx.ts'
 import { newId } from '../../../kernel/id.ts'

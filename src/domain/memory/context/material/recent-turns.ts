@@ -6,7 +6,7 @@ import {
   readRecentTurns,
   recentTurnsRead,
 } from '../../../../store/sql/memory/context/context-turns.ts'
-import type { ConversationRow } from '../../../../store/sql/conversation/read-conversations.ts'
+import type { ConversationRow } from '../../../../store/sql/conversation/conversations.ts'
 import type { RecallDeps } from '../../recall/deps.ts'
 import { isDamaged, partsOf } from '../../../turn/content.ts'
 import type { Turn } from '../../../turn/turn.ts'

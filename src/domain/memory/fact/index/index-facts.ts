@@ -13,7 +13,7 @@ import {
   writeFactVectors,
   type EmbeddableFact,
 } from '../../../../store/sql/memory/fact/fact-vectors.ts'
-import { readUnindexedFacts, writeFactTerms } from '../../../../store/sql/memory/fact/index-facts.ts'
+import { readUnindexedFacts, writeFactTerms } from '../../../../store/sql/memory/fact/fact-terms.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import { backfill } from '../../indexing/backfill.ts'
 import { embedTexts } from '../../indexing/batch.ts'

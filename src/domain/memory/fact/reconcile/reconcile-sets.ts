@@ -8,12 +8,7 @@ import { markReconciled } from '../../../../store/sql/memory/fact/due-facts.ts'
 import type { FactRow } from '../../../../store/sql/memory/fact/fact-columns.ts'
 import { copySources } from '../../../../store/sql/memory/fact/fact-sources.ts'
 import { readNames } from '../../../../store/sql/memory/fact/read-active-facts.ts'
-import {
-  copyFactVectors,
-  insertFacts,
-  lockFacts,
-  supersedeFacts,
-} from '../../../../store/sql/memory/fact/write-facts.ts'
+import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../../../store/sql/memory/fact/facts.ts'
 import { withTransaction } from '../../../../store/db/tx.ts'
 import { runStepsYielding } from '../../../../runtime/yield.ts'
 import { askProvider } from '../../../../providers/ports/call-failed.ts'

@@ -5,13 +5,13 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../../../errors.ts'
 import type { Tx } from '../../../../store/db/db.ts'
-import { lockFactsById, reactivateFacts } from '../../../../store/sql/trust/erasure/erase-facts.ts'
+import { lockFactsById, reactivateFacts } from '../../../../store/sql/trust/erasure/erased-facts.ts'
 import type { FactRow, RatedFactRow } from '../../../../store/sql/memory/fact/fact-columns.ts'
 import { updateSourceColumns } from '../../../../store/sql/memory/fact/fact-sources.ts'
-import { addSourcesOf } from '../../../../store/sql/memory/fact/move-facts.ts'
+import { addSourcesOf } from '../../../../store/sql/memory/fact/moved-facts.ts'
 import { readFacts } from '../../../../store/sql/memory/fact/read-facts.ts'
-import { markRestored, readFactRows, readMerge } from '../../../../store/sql/memory/fact/restore-facts.ts'
-import { supersedeFacts } from '../../../../store/sql/memory/fact/write-facts.ts'
+import { markRestored, readFactRows, readMerge } from '../../../../store/sql/memory/fact/restored-facts.ts'
+import { supersedeFacts } from '../../../../store/sql/memory/fact/facts.ts'
 import { withTransaction } from '../../../../store/db/tx.ts'
 import {
   authorize,

@@ -1,7 +1,7 @@
 // Defines the request and the result of a search for turns, and selects the best matches. Pure.
 
 import type { QueryVector, SearchFilter, TurnVersionId } from '../../../../store/vectors/vector-search.ts'
-import type { ScopeConversation } from '../../../../store/sql/memory/recall/read-scope.ts'
+import type { ScopeConversation } from '../../../../store/sql/memory/recall/scope.ts'
 import type { Statistics } from '../rank/bm25.ts'
 import type { RecallDeps } from '../deps.ts'
 import type { NamedActor } from '../rank/question.ts'

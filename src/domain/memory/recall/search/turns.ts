@@ -4,7 +4,7 @@
 // are never candidates or neighbours and are not counted.
 
 import { readMatching } from '../../../../store/sql/memory/recall/read-matching.ts'
-import type { ScopeConversation } from '../../../../store/sql/memory/recall/read-scope.ts'
+import type { ScopeConversation } from '../../../../store/sql/memory/recall/scope.ts'
 import { versionKey, type QueryVector } from '../../../../store/vectors/vector-search.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import type { IndexRequest } from '../index/index-cache.ts'

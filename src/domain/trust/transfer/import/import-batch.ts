@@ -10,7 +10,7 @@ import type {
   LateFields,
   NewConversation,
   StoredConversation,
-} from '../../../../store/sql/trust/transfer/write-conversation.ts'
+} from '../../../../store/sql/trust/transfer/imported-conversation.ts'
 import { saltOf } from '../../../../text/words/hashed-terms.ts'
 import type { ContentPart } from '../../../turn/content.ts'
 import type { ConversationLine, EntryLine, ListLine, ParticipantLine, Values } from '../format.ts'

@@ -2,7 +2,7 @@
 // Content of erased users is removed from the lines before they are written; erased conversations are skipped.
 
 import type { Tx } from '../../../../store/db/db.ts'
-import { findErasures } from '../../../../store/sql/trust/transfer/write-memory.ts'
+import { findErasures } from '../../../../store/sql/trust/transfer/imported-memory.ts'
 import { hashOfUser } from '../../erasure/receipt.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { ConversationLine, FactLine, ParticipantLine, TurnValues, Values } from '../format.ts'

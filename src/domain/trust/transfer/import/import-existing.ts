@@ -6,7 +6,7 @@ import {
   readEntries,
   readParticipantsAfter,
   type ExportedObject,
-} from '../../../../store/sql/trust/transfer/read-conversation.ts'
+} from '../../../../store/sql/trust/transfer/exported-conversation.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { EntryLine, Values } from '../format.ts'
 import { count, type Batch } from './import-batch.ts'

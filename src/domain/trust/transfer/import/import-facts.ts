@@ -10,8 +10,8 @@ import {
   insertImportedSources,
   readVisibilities,
   type ImportedFact,
-} from '../../../../store/sql/trust/transfer/write-memory.ts'
-import { lockFactsByKey, type FactKey } from '../../../../store/sql/memory/fact/write-facts.ts'
+} from '../../../../store/sql/trust/transfer/imported-memory.ts'
+import { lockFactsByKey, type FactKey } from '../../../../store/sql/memory/fact/facts.ts'
 import { latest } from '../../../memory/fact/active-fact.ts'
 import { visibilityOf } from '../../../memory/fact/write.ts'
 import type { Values } from '../format.ts'

@@ -12,14 +12,14 @@ import {
   insertTurns,
   publishConversations,
   writeJournalHeads,
-} from '../../../../store/sql/trust/transfer/write-conversation.ts'
+} from '../../../../store/sql/trust/transfer/imported-conversation.ts'
 import {
   findErasures,
   findStoredFacts,
   hasErasuresSince,
   insertListed,
   readAuthors,
-} from '../../../../store/sql/trust/transfer/write-memory.ts'
+} from '../../../../store/sql/trust/transfer/imported-memory.ts'
 import { hashOfUser } from '../../erasure/receipt.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { ListLine } from '../format.ts'

@@ -11,7 +11,7 @@ import {
   saveTransfer,
   type TransferRow,
 } from '../../../../store/sql/trust/transfer/transfers.ts'
-import { findStored } from '../../../../store/sql/trust/transfer/write-conversation.ts'
+import { findStored } from '../../../../store/sql/trust/transfer/imported-conversation.ts'
 import { withTransaction } from '../../../../store/db/tx.ts'
 import { auditRecord } from '../../../kernel/audit/line.ts'
 import { authorize } from '../../../kernel/rights/authorize.ts'

@@ -63,7 +63,7 @@ const place = ({ requestedAt, id }: ApprovalPosition): Sql => sql`(${requestedAt
  * The visible approvals that match, newest request first unless `backwards`. Uses the index approval_newest or
  * approval_pending.
  */
-export function listApprovals(db: Db, viewer: Viewer, list: ApprovalList): Promise<ApprovalRow[]> {
+export function pageApprovals(db: Db, viewer: Viewer, list: ApprovalList): Promise<ApprovalRow[]> {
   const { state, conversationIds, after, before, backwards, limit } = list
   const conditions = [sql`a.tenant = ${viewer.tenant}::text`, visible()]
   // Not a parameter, so that the planner can use the index of pending approvals.
@@ -79,7 +79,7 @@ export function listApprovals(db: Db, viewer: Viewer, list: ApprovalList): Promi
 }
 
 /** For each run, its visible approvals in the order of their requests, at most `limit`. Uses the index approval_run. */
-export function listApprovalsOfRuns(
+export function pageApprovalsOfRuns(
   db: Db,
   viewer: Viewer,
   runIds: readonly string[],

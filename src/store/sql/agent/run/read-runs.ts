@@ -59,7 +59,7 @@ const place = ({ createdAt, id }: RunPosition): Sql => sql`(${createdAt}::timest
  * For each conversation, at most `limit` of the runs that the viewer sees: the newest, newest first; or if `backwards`,
  * the oldest, oldest first. Uses the index run_newest.
  */
-export function listRuns(
+export function pageRuns(
   db: Db,
   viewer: Viewer,
   conversationIds: readonly string[],

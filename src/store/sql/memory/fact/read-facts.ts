@@ -94,7 +94,7 @@ const wasTrueAt = (viewer: Viewer, time: Date): Sql => sql`(${wasTrueBefore(time
  * The visible facts that match, in order of creation, newest first unless `backwards`; no write changes this order.
  * Compares texts ignoring case. Uses the index fact_source_newest, fact_user or fact_newest.
  */
-export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<RatedFactRow[]> {
+export function pageFacts(db: Db, viewer: Viewer, list: FactList): Promise<RatedFactRow[]> {
   const conditions = [factVisible(viewer)]
   if (list.validAt != null) conditions.push(wasTrueAt(viewer, list.validAt))
   else if (!list.includeSuperseded) conditions.push(sql`f.superseded_at IS NULL`)
@@ -125,7 +125,7 @@ export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<Rated
  * For each conversation, the newest facts with a visible source in it, newest first, at most `limit`. `listedIn` is the
  * id of that conversation. Uses the index fact_source_newest.
  */
-export function listFactsOfConversations(
+export function pageFactsOfConversations(
   db: Db,
   viewer: Viewer,
   conversationIds: readonly string[],

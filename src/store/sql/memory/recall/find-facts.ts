@@ -10,7 +10,7 @@ import type { SearchFilter } from '../../../vectors/vector-search.ts'
 import { vectorValue } from '../../../vectors/vector.ts'
 import { raw, sql, type Sql } from '../../kernel/sql.ts'
 import { filterParameters, filterValues, matchesAuthor } from './findable.ts'
-import type { Scope } from './read-scope.ts'
+import type { Scope } from './scope.ts'
 import { factVisibleIn, VIEWER, views } from '../../kernel/visible.ts'
 
 type FactSearch = {

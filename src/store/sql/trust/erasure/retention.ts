@@ -4,7 +4,7 @@
 import { SYSTEM } from '../../../db/scope.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Retention } from '../../../generated/enums.ts'
-import { clearDecisions } from '../../agent/approval/write-approvals.ts'
+import { clearDecisions } from '../../agent/approval/approvals.ts'
 import { raw } from '../../kernel/sql.ts'
 import { loseConversations } from './stored-contexts.ts'
 

@@ -14,7 +14,7 @@ import { appendDelta, commitTurn } from '../../../../../src/domain/turn/streamin
 import { appendTurn, appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'
 import { InvalidInput } from '../../../../../src/errors.ts'
-import { readTime } from '../../../../../src/store/sql/turn/journal/read-moment.ts'
+import { readTime } from '../../../../../src/store/sql/turn/journal/moments.ts'
 import { readOfferedWakeUps } from '../../../../../src/store/sql/agent/wake-up/read-wake-ups.ts'
 import { backends } from '../../../../support/backend.ts'
 import { fakeClock } from '../../../../support/fake-clock.ts'

@@ -17,7 +17,7 @@ import { hashOfWriter } from '../../../../../src/domain/turn/append/turn-input.t
 import type { TurnStatus } from '../../../../../src/store/generated/enums.ts'
 import { appendChunks } from '../../../../../src/store/sql/turn/streaming/append-chunks.ts'
 import { closeTurn, type ClosedTurn } from '../../../../../src/store/sql/turn/streaming/close-turn.ts'
-import { readOpenTurn } from '../../../../../src/store/sql/turn/streaming/read-text.ts'
+import { readOpenTurn } from '../../../../../src/store/sql/turn/streaming/open-text.ts'
 import { backends } from '../../../../support/backend.ts'
 import { sql } from '../../../../support/sql.ts'
 import { useWorld } from '../../../../support/world.ts'

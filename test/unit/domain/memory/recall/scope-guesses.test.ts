@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { createScopeGuesses, isSameScope } from '../../../../../src/domain/memory/recall/scope-guesses.ts'
-import type { ScopeConversation } from '../../../../../src/store/sql/memory/recall/read-scope.ts'
+import type { ScopeConversation } from '../../../../../src/store/sql/memory/recall/scope.ts'
 
 const VIEWER = { tenant: 'acme', actor: 'ada' }
 const read = (more: Partial<ScopeConversation> = {}, state = {}, view = {}): ScopeConversation => ({

@@ -14,7 +14,7 @@ import { turnAtPlace } from '../../../../../../src/domain/memory/recall/index/se
 import { supersedeTurn } from '../../../../../../src/domain/turn/supersede.ts'
 import { appendTurns } from '../../../../../../src/domain/turn/append/append.ts'
 import type { Turn } from '../../../../../../src/domain/turn/turn.ts'
-import { readWideScope } from '../../../../../../src/store/sql/memory/recall/read-scope.ts'
+import { readWideScope } from '../../../../../../src/store/sql/memory/recall/scope.ts'
 import { backends } from '../../../../../support/backend.ts'
 import { casesOf } from '../../../../../support/long.ts'
 import { useWorld, type Tenant } from '../../../../../support/world.ts'

@@ -19,7 +19,7 @@ import { appendTurns, openTurn } from '../../../../../../src/domain/turn/append/
 import { supersedeTurn } from '../../../../../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../../../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../../../../src/domain/kernel/view.ts'
-import { readWideScope } from '../../../../../../src/store/sql/memory/recall/read-scope.ts'
+import { readWideScope } from '../../../../../../src/store/sql/memory/recall/scope.ts'
 import { backends } from '../../../../../support/backend.ts'
 import { waitForTurnVectors } from '../../../../../support/recall.ts'
 import { useWorld } from '../../../../../support/world.ts'

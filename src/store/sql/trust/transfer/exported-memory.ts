@@ -5,7 +5,7 @@ import type { Pool } from '../../../db/tenant-pool.ts'
 import type { TransferScope } from '../../../generated/enums.ts'
 import { raw, sql, type Sql } from '../../kernel/sql.ts'
 import { ERASURE, FACT, FACT_SOURCE, HELD_USER, objectOf, PROFILE, selectList } from './columns.ts'
-import type { ConversationsOf, ExportedObject } from './read-conversation.ts'
+import type { ConversationsOf, ExportedObject } from './exported-conversation.ts'
 
 /** A fact in the order of an export: by its creation time and id. */
 export type FactPlace = { createdAt: Date; id: string }

@@ -147,7 +147,7 @@ const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR NOT EXISTS
  * separately, by the index conversation_newest or journal_activity. The planner can then read the viewer's MEMBERS
  * conversations by the index participant_actor instead, which avoids a scan of the MEMBERS conversations of others.
  */
-export async function listConversations(
+export async function pageConversations(
   pool: Pool,
   viewer: Viewer,
   list: ConversationList,

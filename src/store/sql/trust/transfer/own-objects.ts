@@ -5,8 +5,8 @@ import type { Pool } from '../../../db/tenant-pool.ts'
 import { raw, sql } from '../../kernel/sql.ts'
 import { factVisible, fromVisibleSources, VIEWER, views, visible } from '../../kernel/visible.ts'
 import { FACT, FACT_SOURCE, objectOf, selectList, TURN } from './columns.ts'
-import type { ExportedObject } from './read-conversation.ts'
-import { factOf, type FactPlace } from './read-memory.ts'
+import type { ExportedObject } from './exported-conversation.ts'
+import { factOf, type FactPlace } from './exported-memory.ts'
 import type { Viewer } from '../../../db/scope.ts'
 
 // The sums are computed on references to large values. Only the rows that are returned are read in full.

@@ -24,7 +24,7 @@ type SourceBounds = { limit: number; after: SourcePosition | null; before: Sourc
  * Returns the visible sources of the given facts of the tenant: at most `limit` per fact, grouped by fact, in the order
  * of `createdAt`, or newest first if `backwards`. Uses the primary key, and reads all sources of each fact.
  */
-export function listSources(
+export function pageSources(
   db: Db,
   viewer: { tenant: string; actor: string },
   factIds: readonly string[],
