@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { sleep } from '../../../runtime/clock.ts'
-import { Conflict, InvalidInput, NotFound } from '../../../errors.ts'
+import { Conflict, NotFound } from '../../../errors.ts'
 import { readOpenCalls } from '../../../store/sql/agent/run/provider-calls.ts'
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import { readRun } from '../../../store/sql/agent/run/read-runs.ts'
@@ -19,8 +19,7 @@ import { announceEntries } from '../../kernel/live/publisher.ts'
 import { redactInput } from '../../kernel/redaction.ts'
 import { appendTurns, type AppendTurnsInput } from '../../turn/append/append.ts'
 import { digest } from '../../turn/content.ts'
-import { history } from '../../turn/history.ts'
-import { getTurns, type Turn } from '../../turn/turn.ts'
+import type { Turn } from '../../turn/turn.ts'
 import type { Condition } from '../../kernel/rights/rights.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { toRun, type Run } from '../definition/visible.ts'
@@ -32,6 +31,7 @@ import { runLeaseSeconds } from './state.ts'
 import { optionsOf, storedOptions } from './options.ts'
 import { requireQuota } from './quota.ts'
 import type { HeldRun, WaitingState } from './answer/reply.ts'
+import { newestAnswered, requireAnswered, type Answered } from './answer/answered-turn.ts'
 import { requireDecided } from './approval/request-approvals.ts'
 import { requireRun } from './run.ts'
 import {
@@ -79,9 +79,6 @@ export async function runTurn(
   return { run: toRun(await requireRun(deps, trusted(viewer), run.id)), turns }
 }
 
-/** A turn that the run may answer. */
-type Answered = Pick<Turn, 'id' | 'audience'>
-
 /** Returns the turns to append. A turn without a clientId gets one that is derived from the clientId of the run. */
 const turnsOf = ({ turns, clientId }: ParsedRunTurn): AppendTurnsInput['turns'] =>
   (turns ?? []).map((turn, index) =>
@@ -92,38 +89,6 @@ async function appendGiven(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn):
   const { conversationId } = given
   const turns = turnsOf(given)
   return turns.length === 0 ? [] : (await appendTurns(deps, viewer, { conversationId, turns })).turns
-}
-
-/** Returns the turn. @throws InvalidInput unless both the viewer and the agent see it in the conversation */
-async function requireAnswered(
-  deps: RunDeps,
-  viewer: Viewer,
-  { conversationId, actor, turnId }: { conversationId: string; actor: string; turnId: string },
-): Promise<Answered> {
-  for (const each of [trusted(viewer), { tenant: viewer.tenant, actor }]) {
-    const turn = (await getTurns(deps, each, [turnId])).get(turnId)
-    if (turn?.conversationId === conversationId) continue
-    throw InvalidInput.at('replyTo', `is ${turnId}; ${each.actor} sees no such turn in the conversation`)
-  }
-  return (await getTurns(deps, trusted(viewer), [turnId])).get(turnId)!
-}
-
-/**
- * Returns the turn that a run without `replyTo` answers: the last turn that another author wrote and the agent sees, of
- * the given turns, or else of the 10 newest; null if there is none. The answer to a private turn is private, too.
- */
-async function newestAnswered(
-  deps: RunDeps,
-  viewer: Viewer,
-  { actor, conversationId, turns }: { actor: string; conversationId: string; turns: readonly Turn[] },
-): Promise<Answered | null> {
-  const seenBy = (each: Viewer) => history(deps, each, [conversationId], { limit: 10 })
-  const candidates = turns.length > 0 ? turns : ((await seenBy(trusted(viewer))).get(conversationId) ?? [])
-  return (
-    candidates.findLast(
-      (turn) => turn.actor !== actor && turn.status === 'COMMITTED' && (turn.audience?.includes(actor) ?? true),
-    ) ?? null
-  )
 }
 
 async function begin(
