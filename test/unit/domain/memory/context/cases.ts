@@ -299,6 +299,7 @@ export function* toolFaults(context: Assembled): Generator<string> {
 function* memoryFaults({ material, request }: Case, { messages, items }: Assembled): Generator<string> {
   /** The kinds that precede the turns, in order. All others are of the same rank. */
   const first: ItemKind[] = ['SYSTEM_PROMPT', 'PROFILE', 'FACT', 'SUMMARY']
+  const timeOf = new Map(material.facts.map(({ id, observedAt }) => [id, observedAt.getTime()]))
   const rank = (kind: ItemKind) => (first.includes(kind) ? first.indexOf(kind) : first.length)
   // Relevant facts directly precede the recalled turns, or follow the other turns.
   const relevant = messages.filter(({ kind, content }) => kind === 'FACT' && content.includes('most relevant first'))
@@ -322,11 +323,12 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Assembl
       const fence = lines.at(-1)!
       const fences = kind === 'FACT' ? 2 : 2 * message.sourceIds.length
       if (!/^~{3,}$/.test(fence) || message.content.split(fence).length - 1 !== fences) yield `${kind} is not fenced`
-      const indexes = message.sourceIds.map((id) => Number(id.split('_')[1]))
-      const isOrdered = indexes.every(
-        (index, n) => n === 0 || (kind === 'FACT' ? index < indexes[n - 1]! : index > indexes[n - 1]!),
+      // Facts are in the order of their times, profiles in that of the material.
+      const places = message.sourceIds.map((id) =>
+        kind === 'FACT' ? timeOf.get(id)! : material.profiles.findIndex((profile) => profile.id === id),
       )
-      if (!isOrdered && !relevant.includes(message)) yield `${kind} is out of order: ${indexes.join()}`
+      const isOrdered = places.every((place, n) => n === 0 || place >= places[n - 1]!)
+      if (!isOrdered && !relevant.includes(message)) yield `${kind} is out of order: ${message.sourceIds.join()}`
     }
   }
   const reported = items.flatMap(({ sourceIds }) => sourceIds)
