@@ -1,7 +1,7 @@
 // Counts tokens with OpenAI's o200k encoding. Short texts are counted inline, long ones in a worker thread, so that a
 // long text does not block the event loop.
 
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { Worker } from 'node:worker_threads'
 import { startThread } from '../runtime/thread.ts'
@@ -75,11 +75,11 @@ const GENERATION = 10_000
  * counting.
  */
 function createCache(count: (text: string) => number): (text: string) => number {
-  const salt = randomBytes(16)
+  const salt = randomBytes(16).toString('base64')
   let young = new Map<string, number>()
   let old = new Map<string, number>()
   return (text) => {
-    const key = createHash('sha256').update(salt).update(text).digest('base64')
+    const key = hash('sha256', salt + text, 'base64')
     const cached = young.get(key)
     if (cached !== undefined) return cached
     const tokens = old.get(key) ?? count(text)

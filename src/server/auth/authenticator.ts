@@ -2,7 +2,7 @@
 // token that expires or is revoked. An accepted API key is read again after KEY_LIFE_MS, so a lost message of the bus
 // delays a revocation by at most that time. Only hashes of tokens are cached, never the tokens themselves.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Authentication } from '../../config/authentication.ts'
@@ -185,7 +185,7 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
   function authenticate(token: string | null): Verified | Promise<Verified> {
     if (token === null) return refuse(NO_TOKEN)
     if (token === '' || token.length > MAX_TOKEN_LENGTH) return refuse(INVALID_TOKEN)
-    const digest = createHash('sha256').update(token).digest('base64')
+    const digest = hash('sha256', token, 'base64')
     const known = memory.recall(digest) ?? running.get(digest)
     if (known) return known
     const verified = verify(token, digest)

@@ -1,7 +1,7 @@
 // Verifies JSON Web Tokens, and maps their claims to a principal. The algorithms are fixed by the kind of the key, so a
 // token can neither select `none` nor use a public key as the secret of HS256.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import type { Clock } from '../../runtime/clock.ts'
@@ -134,7 +134,7 @@ function principalOfClaims(payload: JWTPayload, settings: JwtSettings, token: st
   }
 }
 
-const digest = (token: string) => createHash('sha256').update(token).digest('hex')
+const digest = (token: string) => hash('sha256', token, 'hex')
 
 /** Returns a function that verifies a token. It throws InvalidToken, and Unavailable if it cannot fetch the keys. */
 export function createJwtVerifier(settings: JwtSettings, clock: Clock): (token: string) => Promise<Principal> {

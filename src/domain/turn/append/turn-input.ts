@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { Role } from '../../../store/generated/enums.ts'
 import { count, id, metadata, name, pastTime, text } from '../../kernel/input.ts'
 import { parts } from '../content.ts'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const citation = z.object({
   documentId: text(1000).nullish(),
@@ -60,4 +60,4 @@ export const writerToken = text(WRITER_TOKEN.max).pipe(
 )
 
 /** Returns the stored form of a token: SHA-256 in hexadecimal digits. */
-export const hashOfWriter = (token: string): string => createHash('sha256').update(token, 'utf8').digest('hex')
+export const hashOfWriter = (token: string): string => hash('sha256', token, 'hex')
