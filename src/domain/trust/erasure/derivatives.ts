@@ -4,23 +4,11 @@
 // nor NOT_DERIVED lists.
 
 import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
-import { CONTEXT_DERIVATIVES } from './context-derivatives.ts'
 import { CASCADE, type Derivative } from './derivative.ts'
-import {
-  countSummaries,
-  countTurns,
-  deleteProfiles,
-  recount,
-  renewTitle,
-  removeConversationSources,
-  supersedeFactsOfTurn,
-  revokeCoverage,
-} from './derivative-steps.ts'
+import { countSummaries, countTurns, recount, renewTitle, revokeCoverage } from './derivative-steps.ts'
 import {
   clearTitle,
   endStreams,
-  eraseFacts,
-  eraseProfiles,
   eraseSummaries,
   eraseToolCalls,
   eraseToolResults,
@@ -28,6 +16,7 @@ import {
   eraseVectors,
   uncount,
 } from './erase-steps.ts'
+import { MEMORY_DERIVATIVES } from './memory-derivatives.ts'
 
 export const DERIVATIVES: readonly Derivative[] = [
   {
@@ -175,102 +164,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     onErase: { how: 'Kept: seqs contain no content.' },
     onDelete: CASCADE,
   },
-  {
-    table: 'fact',
-    data: 'Statements extracted from the text, with their terms and the id of the turn.',
-    onEdit: {
-      how:
-        'Active facts whose only source is the older version are superseded with reason UPDATED; their duplicates from '
-        + 'other turns become active again.',
-      update: supersedeFactsOfTurn,
-    },
-    onErase: {
-      how:
-        'Facts whose only sources are versions of the turn are deleted, including superseded ones. The facts that they '
-        + 'superseded become active again, as on delete.',
-      erase: eraseFacts,
-    },
-    onDelete: {
-      how:
-        'Facts without a source in another conversation are deleted with the conversation. Facts of other '
-        + 'conversations that they superseded become active again.',
-      by: 'CASCADE',
-      prepare: removeConversationSources,
-    },
-  },
-  {
-    table: 'fact_source',
-    data: 'The turns and conversations that assert a fact, with the audience, author, time and number of assertions.',
-    onEdit: { how: 'The older version is removed from the sources of facts that have others.' },
-    onErase: {
-      how: 'Every version is removed from the sources of facts that have others; the other facts are deleted.',
-    },
-    onDelete: CASCADE,
-  },
-  {
-    table: 'fact_vector',
-    data: 'Vectors of the facts.',
-    onEdit: { how: 'Kept with the fact: recall searches active facts only.' },
-    onErase: { how: 'Deleted with the facts, by ON DELETE CASCADE.' },
-    onDelete: { how: 'Deleted with the facts.', by: 'CASCADE' },
-  },
-  {
-    table: 'user_profile',
-    data: 'A text written from the facts of one visibility set, its key, and the ids of these facts.',
-    onEdit: { how: 'Kept until the next refresh, which writes it again without the superseded facts.' },
-    onErase: {
-      how: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
-      erase: eraseProfiles,
-    },
-    onDelete: {
-      how: 'Profiles made from any fact of the conversation are deleted; the next refresh writes them again.',
-      by: 'STATEMENT',
-      prepare: deleteProfiles,
-    },
-  },
-  {
-    table: 'user_progress',
-    data: "The number of a user's turns in all conversations, and how many of them background work has handled.",
-    onEdit: { how: 'Kept: a newer version is not counted as a turn.' },
-    onErase: { how: 'Kept: the numbers name no turn.' },
-    onDelete: {
-      how: 'Kept: the numbers determine when background work runs next, and name no conversation.',
-      by: 'KEPT',
-    },
-  },
-  {
-    table: 'profile_progress',
-    data:
-      'The number of changes of the facts about a user in one visibility set, whose key may contain the id of a '
-      + 'conversation, and how many of them the profile accounts for.',
-    onEdit: { how: 'A change of the facts of the turn is counted.' },
-    onErase: { how: 'A change of the facts of the turn is counted; the numbers name no turn.' },
-    onDelete: {
-      how: 'Rows of the visibility sets of the conversation are deleted with its profiles; the others are kept.',
-      by: 'KEPT',
-    },
-  },
-  {
-    table: 'former_state',
-    data:
-      'Values that rows had before an update, for reads as of an earlier time: system prompts, texts of profiles, names and '
-      + 'kinds of participants, pins, states of facts and summaries, and the sources of facts that edits removed.',
-    onEdit: {
-      how: 'A source that is removed from a fact is kept here. An update by the edit keeps the values before it.',
-    },
-    onErase: {
-      how:
-        'Sources that are versions of the turn are deleted, with the facts; so are the texts of profiles that were made '
-        + 'from deleted facts, and the values of deleted facts.',
-    },
-    onDelete: {
-      how:
-        'Deleted with the conversation and its facts. Texts of profiles that were made from its facts are deleted with the '
-        + 'profiles.',
-      by: 'CASCADE',
-    },
-  },
-  ...CONTEXT_DERIVATIVES,
+  ...MEMORY_DERIVATIVES,
 ]
 
 /**
