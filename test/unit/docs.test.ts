@@ -28,6 +28,9 @@ const { scripts, ...packageJson } = JSON.parse(readFileSync(join(root, 'package.
   scripts: Record<string, string>
 }
 const namesIn = (folder: string) => readdirSync(join(root, folder))
+const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => `test/${name}`)
 const document = (path: string): Document => documents.find((each) => each.path === path)!
 
 /** The document's links to files of the repository: the path from its root, and the heading id, if any. */
@@ -310,6 +313,14 @@ describe.each(documents)('$path', (page) => {
       .map(([, path]) => path!)
       .filter((path) => folders.test(path) && !/[<*]/.test(path))
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
+  it('runs only tests that exist', () => {
+    // Vitest ignores a word that no path contains as long as another word selects a file.
+    const commands = [...page.text.matchAll(/\bvitest\.config\.ts((?:[^`\n#\\]|\\\n)*)/g)]
+    const words = commands.flatMap(([, named]) => named!.split(/[\s\\]+/).filter((word) => word.includes('/')))
+    const missing = words.filter((word) => !word.includes('<') && !tests.some((path) => path.includes(word)))
+    expect(missing).toEqual([])
   })
 
   it('names only existing npm scripts', () => {
