@@ -1,5 +1,6 @@
 // Turns as JSON that Postgres renders: the list of a page's turns passes through the server as text, so that the server
-// neither converts rows to objects nor serialises objects (`npm run bench -- http`).
+// neither converts rows to objects nor serialises objects. Its processor time falls by a third for 50 turns, and by two
+// thirds for 50 conversations of 20 turns; that of Postgres rises by a quarter (2026-11-26, `npm run bench -- http`).
 
 import { raw, sql, type Sql } from '../kernel/sql.ts'
 import type { TurnRow } from './turn-columns.ts'
