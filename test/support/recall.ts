@@ -8,6 +8,7 @@ import { sentenceOf } from '../../src/domain/memory/fact/write.ts'
 import type { Memory } from '../../src/domain/memory/recall/memory.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import { SYSTEM } from '../../src/store/db/scope.ts'
+import { readObjectVectors } from '../../src/store/sql/memory/fact/fact-vectors.ts'
 
 const TIMEOUT_MS = 20_000
 
@@ -27,11 +28,15 @@ export async function waitForTurnVectors(deps: Deps, turns: readonly Turn[]): Pr
   }
 }
 
-/** Waits until each fact has a vector. Fails after TIMEOUT_MS. */
+/** Waits until the vectors of each fact are stored. Fails after TIMEOUT_MS. */
 export async function waitForFactVectors(deps: Deps, facts: readonly Fact[]): Promise<void> {
   const ids = facts.map(({ id }) => id)
-  for (let waited = 0; (await embedFacts(deps, SYSTEM, ids)).size < ids.length; waited += 20) {
-    if (waited > TIMEOUT_MS) throw new Error(`not all of ${ids.length} facts have a vector after ${waited} ms`)
+  for (let waited = 0; ; waited += 20) {
+    // embedFacts also returns vectors that another transaction is still storing.
+    await embedFacts(deps, SYSTEM, ids)
+    const { size } = await readObjectVectors(deps.db, SYSTEM, deps.embedding.serving().name, ids)
+    if (size === ids.length) return
+    if (waited > TIMEOUT_MS) throw new Error(`${size} of ${ids.length} facts have a vector after ${waited} ms`)
     await sleep(20)
   }
 }
