@@ -234,29 +234,30 @@ export async function getConversationsWithTurns(
   return ids.map((id) => ({ conversation: conversations.get(id) ?? null, turns: pages.get(id) ?? NO_PAGE }))
 }
 
-const historyArgs = z.object({ limit: count.nullish(), beforePosition: count.nullish() })
+const historyArgs = z
+  .object({ limit: count.nullish(), beforePosition: count.nullish(), afterPosition: count.nullish() })
+  .refine(({ beforePosition, afterPosition }) => beforePosition == null || afterPosition == null, {
+    path: ['afterPosition'],
+    message: 'is exclusive with beforePosition',
+  })
 export type HistoryArgs = z.input<typeof historyArgs>
 
-/**
- * Returns the number of turns to read, and the position that all of them must precede; null if the newest turn may be
- * included.
- * @throws InvalidInput
- */
-export function historyPage(
-  { limits }: Pick<Platform, 'limits'>,
-  args: HistoryArgs,
-): { size: number; before: number | null } {
-  const { limit, beforePosition } = parse(historyArgs, args)
+/** The page of a history: at most `size` items, all of them before or after a position if it is not null. */
+export type HistoryPage = { size: number; before: number | null; after: number | null }
+
+/** Returns the page that the arguments request. @throws InvalidInput */
+export function historyPage({ limits }: Pick<Platform, 'limits'>, args: HistoryArgs): HistoryPage {
+  const { limit, beforePosition, afterPosition } = parse(historyArgs, args)
   const size = limit ?? Math.min(DEFAULT_PAGE_SIZE, limits.pageSize)
   if (size < 1 || size > limits.pageSize) {
     throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${limits.pageSize}`)
   }
-  return { size, before: beforePosition ?? null }
+  return { size, before: beforePosition ?? null, after: afterPosition ?? null }
 }
 
 /**
- * Returns each conversation's newest turns, oldest first: at most `limit`, with a position below `beforePosition` if
- * given.
+ * Returns turns of each conversation, oldest first, at most `limit`: those that follow `afterPosition` if it is given,
+ * or else the newest ones, with a position below `beforePosition` if that is given.
  * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function history(
@@ -267,18 +268,20 @@ export async function history(
 ): Promise<Map<string, Turn[]>> {
   authorize(viewer, 'history')
   requireStrings(conversationIds, 'conversationIds')
-  const { size, before } = historyPage(deps, args)
+  const { size, before, after } = historyPage(deps, args)
   const maxBytes = shareOf(HISTORY_BYTES, conversationIds.length)
   const read = await pageTurns(deps.pool, viewer, withinReach(viewer, conversationIds), {
     limit: size,
     maxBytes,
-    from: 'newest',
-    before: before == null ? null : { position: before, seq: 0 },
+    from: after === null ? 'newest' : 'oldest',
+    after: after === null ? null : { position: after, seq: MAX_SEQ },
+    before: before === null ? null : { position: before, seq: 0 },
   })
+  const ordered = (turns: Turn[]) => (after === null ? turns.toReversed() : turns)
   return new Map(
     conversationIds.map((conversationId) => [
       conversationId,
-      wholeHistory(read.get(conversationId), maxBytes).toReversed(),
+      ordered(wholeHistory(read.get(conversationId), maxBytes)),
     ]),
   )
 }

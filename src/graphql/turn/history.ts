@@ -31,7 +31,13 @@ builder.objectField('Conversation', 'history', (t) =>
         description:
           'Returns only items with a lower position: turns with a lower `position`, and summaries with a lower '
           + '`fromPosition`. To read the previous page, pass the value of the first item. Defaults to null, for a '
-          + 'list that ends with the newest turn.',
+          + 'list that ends with the newest turn. Exclusive with `afterPosition`.',
+      }),
+      afterPosition: t.arg.int({
+        description:
+          'Returns the turns that follow this position: the oldest `limit` turns with a higher `position`. To read the '
+          + 'next page, pass the value of the last turn. Exclusive with `beforePosition` and `includeSummaries`. Defaults '
+          + 'to null, for a list of the newest turns.',
       }),
       includeSummaries: t.arg.boolean({
         defaultValue: false,

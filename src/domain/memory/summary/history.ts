@@ -1,6 +1,7 @@
 // Reads a conversation's newest history, in which summaries replace the turns that they cover. The history also
 // contains the turns that summaries never cover, such as turns with an audience.
 
+import { InvalidInput } from '../../../errors.ts'
 import { pageTurns } from '../../../store/sql/turn/page-turns.ts'
 import { readNeverCoveredTurns } from '../../../store/sql/memory/summary/read-never-covered-turns.ts'
 import { authorize, withinReach } from '../../kernel/rights/authorize.ts'
@@ -30,7 +31,8 @@ export async function historyWithSummaries(
   args: HistoryArgs,
 ): Promise<Map<string, (Turn | Summary)[]>> {
   authorize(viewer, 'historyWithSummaries')
-  const { size, before } = historyPage(deps, args)
+  const { size, before, after } = historyPage(deps, args)
+  if (after !== null) throw InvalidInput.at('afterPosition', 'is exclusive with includeSummaries')
   const end = before ?? MAX_SEQ
   const maxBytes = shareOf(HISTORY_BYTES, conversationIds.length)
   const covering = await coveringSummaries(deps, viewer, conversationIds)

@@ -307,6 +307,25 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(pages).toEqual([['5 edited', '6', '7', '8'], ['1', '2', '3', '4'], []])
   })
 
+  it('are paged forwards by history after a position, in order, also if older turns were edited since', async () => {
+    const conversationId = await makeConversation()
+    const turns: { id: string; seq: number }[] = []
+    for (let n = 1; n <= 6; n++) turns.push(await appendText(conversationId, `${n}`))
+    await edit(turns[0]!.id, '1 edited')
+    await edit(turns[3]!.id, '4 edited')
+    const read = (args: string) =>
+      bob(`query ($id: ID!) { conversation(id: $id) { history(${args}) { ... on Turn { position text } } } }`, {
+        id: conversationId,
+      })
+    const textsAfter = async (position: number) =>
+      (await read(`limit: 3, afterPosition: ${position}`)).conversation.history.map(({ text }: Answer) => text)
+    expect(await textsAfter(0)).toEqual(['1 edited', '2', '3'])
+    expect(await textsAfter(turns[2]!.seq)).toEqual(['4 edited', '5', '6'])
+    expect(await textsAfter(turns[5]!.seq)).toEqual([])
+    await expect(read('afterPosition: 1, beforePosition: 5')).rejects.toThrow('exclusive with beforePosition')
+    await expect(read('afterPosition: 1, includeSummaries: true')).rejects.toThrow('exclusive with includeSummaries')
+  })
+
   it('have a position and a version, and return their previous and next versions', async () => {
     const conversationId = await makeConversation()
     const first = await appendText(conversationId, 'v1')
