@@ -12,6 +12,9 @@ import type {
   Page,
   Participant,
   Recall,
+  RequestedApproval,
+  Run,
+  Summary,
   Transcript,
   TranscriptOptions,
   TranscriptState,
@@ -34,6 +37,35 @@ export function useClient(): Client {
 /** Returns the current state of a live value; on a server and during hydration, the state before the first read. */
 const useLive = <State>({ subscribe, get }: Live<State>): State => useSyncExternalStore(subscribe, get, get)
 
+/** Maximum time for which a change waits for a frame, ms. A hidden page has no frames. */
+const MAX_WAIT_MS = 100
+
+/** Shows the changes of a value once in each frame: while agents write, it may change hundreds of times per second. */
+const byFrame = <State>({ get, subscribe }: Live<State>): Live<State> => ({
+  get,
+  subscribe(listener) {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const end = () => {
+      clearTimeout(timer)
+      timer = undefined
+    }
+    const show = () => {
+      if (timer === undefined) return
+      end()
+      listener()
+    }
+    const remove = subscribe(() => {
+      if (timer !== undefined) return
+      timer = setTimeout(show, MAX_WAIT_MS)
+      globalThis.requestAnimationFrame?.(show)
+    })
+    return () => {
+      remove()
+      end()
+    }
+  },
+})
+
 /** Returns a conversation, by its id or `{ key }`. Returns the same object until the name changes. */
 export function useConversation(name: string | { key: string }): ConversationHandle {
   const client = useClient()
@@ -47,7 +79,7 @@ export function useTranscript(
   { pageSize, replies }: TranscriptOptions = {},
 ): TranscriptState & Pick<Transcript, 'older'> {
   const transcript = useMemo(() => conversation.transcript({ pageSize, replies }), [conversation, pageSize, replies])
-  const state = useLive(transcript)
+  const state = useLive(useMemo(() => byFrame(transcript), [transcript]))
   return useMemo(() => ({ ...state, older: transcript.older }), [state, transcript])
 }
 
@@ -104,6 +136,37 @@ export function useParticipants(
 ): Watched<Page<Participant>> {
   const read = (signal: AbortSignal) => conversation.participants({ ...options, signal })
   return useWatched(conversation, read, PARTICIPANT_EVENTS, ['participants', options])
+}
+
+/** Returns the page of runs of agents in a conversation, newest first, and keeps it current. */
+export function useRuns(
+  conversation: ConversationHandle,
+  options: Parameters<ConversationHandle['runs']>[0] = {},
+): Watched<Page<Run>> {
+  const read = (signal: AbortSignal) => conversation.runs({ ...options, signal })
+  return useWatched(conversation, read, ['RUN_STARTED', 'RUN_CHANGED'], ['runs', options])
+}
+
+/** Returns the page of approvals in a conversation, newest first, and keeps it current. */
+export function useApprovals(
+  conversation: ConversationHandle,
+  options: Omit<NonNullable<Parameters<Client['approvals']>[0]>, 'conversationId' | 'signal'> = {},
+): Watched<Page<RequestedApproval>> {
+  const client = useClient()
+  const read = async (signal: AbortSignal) => {
+    const { id: conversationId } = 'id' in conversation.name ? conversation.name : await conversation.read({ signal })
+    return client.approvals({ ...options, conversationId, signal })
+  }
+  return useWatched(conversation, read, ['APPROVAL_REQUESTED', 'APPROVAL_RESOLVED'], ['approvals', options])
+}
+
+/** Returns the page of summaries of a conversation, oldest first, and keeps it current. */
+export function useSummaries(
+  conversation: ConversationHandle,
+  options: Parameters<ConversationHandle['summaries']>[0] = {},
+): Watched<Page<Summary>> {
+  const read = (signal: AbortSignal) => conversation.summaries({ ...options, signal })
+  return useWatched(conversation, read, ['SUMMARY_WRITTEN'], ['summaries', options])
 }
 
 /** Returns the live list of the actor's conversations, with their unread counts. */

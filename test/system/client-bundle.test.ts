@@ -126,6 +126,44 @@ describe.runIf(isLong && chromiumPath)('the client in Chromium (needs LONG=1)', 
     expect(await lines()).toHaveLength(4)
   })
 
+  it('renders a transcript once in a frame, however often it changes, and also while the page has no frames', async () => {
+    const page = await open(`
+      import { createRoot } from 'react-dom/client'
+      import { connect } from './src/client/index.ts'
+      import { useTranscript } from './src/react/index.ts'
+      const { get } = connect({ url: '/graphql', actor: 'ada' }).conversation('none').transcript()
+      let [state, listener] = [get(), () => {}]
+      const subscribe = (added) => ((listener = added), () => {})
+      const conversation = { transcript: () => ({ get: () => state, subscribe, older: async () => {} }) }
+      let [frames, renders] = [0, 0]
+      const count = () => { frames += 1; requestAnimationFrame(count) }
+      requestAnimationFrame(count)
+      function Chat() {
+        renders += 1
+        return useTranscript(conversation).lastSeq
+      }
+      createRoot(document.getElementById('root')).render(<Chat />)
+      globalThis.change = async (times) => {
+        frames = renders = 0
+        for (let n = 0; n < times; n++) {
+          state = { ...state, lastSeq: state.lastSeq + 1 }
+          listener()
+          await new Promise((resolve) => setTimeout(resolve))
+        }
+        return { frames, renders }
+      }
+    `)
+    const shown = () => page.locator('#root').innerText()
+    await expect.poll(shown).toBe('0')
+    const { frames, renders } = (await page.evaluate('change(300)')) as Record<string, number>
+    expect(renders).toBeGreaterThan(0)
+    expect(renders).toBeLessThanOrEqual(frames! + 1)
+    await expect.poll(shown).toBe('300')
+    await page.evaluate('window.requestAnimationFrame = () => 0')
+    await page.evaluate('change(1)')
+    await expect.poll(shown).toBe('301')
+  })
+
   it('shows what a search finds, the facts and the participants, and updates them', async () => {
     const tenant = server.tenant()
     const id = await tenant.newConversation('ada')

@@ -107,6 +107,8 @@ export type ConversationVerbs = {
   updateParticipant(actor: string, changes: Omit<With<UpdateParticipantInput>, 'actor'>): Promise<Participant>
   /** Removes a participant. @throws ColloquyError */
   removeParticipant(actor: string, options?: RequestOptions): Promise<Participant>
+  /** Reads a page of the runs of agents, newest first. @throws ColloquyError */
+  runs(options?: PageOptions & AsOfOption & RequestOptions): Promise<Page<Run>>
   /**
    * Starts a run of an agent, and resolves when it has ended or waits for a decision or a tool. With `wait: false`,
    * resolves at once. @throws ColloquyError
@@ -170,6 +172,7 @@ export function createConversationVerbs(connection: Connection, name: Conversati
       (await call(documents.UPDATE_PARTICIPANT, { actor, ...changes })).participant,
     removeParticipant: async (actor, options) =>
       (await call(documents.REMOVE_PARTICIPANT, { actor, ...options })).participant,
+    runs: listOf(documents.LIST_RUNS, 'runs'),
     async run({ signal, wait = true, ...input }) {
       // The call itself does not wait, because a request has a time limit.
       const started = { clientId: randomId(), ...input, wait: false, signal }

@@ -185,6 +185,7 @@ export const READ_RUN = complete(`query ReadRun($runId: ID!, $as: String) {
 export const FOLLOW_RUN = complete(`subscription FollowRun($runId: ID!, $as: String) {
   runEvents(runId: $runId, as: $as) { ...Run replies { ...Turn } }
 }`)
+export const LIST_RUNS = listOf('runs', 'Run')
 export const CANCEL_RUN = mutation('cancelRun', 'run { ...Run }')
 export const LIST_APPROVALS = complete(`query Approvals(
   $conversationId: ID, $state: ApprovalState, $first: Int, $after: String, $last: Int, $before: String, $as: String

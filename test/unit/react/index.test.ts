@@ -6,11 +6,14 @@ import { expect, it } from 'vitest'
 import { connect, type Client } from '../../../src/client/index.ts'
 import {
   ColloquyProvider,
+  useApprovals,
   useConversation,
   useFacts,
   useInbox,
   useParticipants,
   useRecall,
+  useRuns,
+  useSummaries,
   useTranscript,
 } from '../../../src/react/index.ts'
 
@@ -32,13 +35,20 @@ it('the hooks render the state before the first read, without a request', () => 
 
 function Memory() {
   const conversation = useConversation({ key: 'planning' })
-  const watched = [useFacts(conversation), useParticipants(conversation), useRecall(conversation, 'When?')]
+  const watched = [
+    useFacts(conversation),
+    useSummaries(conversation),
+    useParticipants(conversation),
+    useRuns(conversation),
+    useApprovals(conversation, { state: 'PENDING' }),
+    useRecall(conversation, 'When?'),
+  ]
   return createElement('p', null, watched.map(({ status, value }) => `${status} ${value}`).join(', '))
 }
 
 it('the hooks of values render no value before the first read', () => {
   const page = createElement(ColloquyProvider, { client }, createElement(Memory))
-  expect(renderToString(page)).toBe('<p>loading null, loading null, loading null</p>')
+  expect(renderToString(page)).toBe(`<p>${Array(6).fill('loading null').join(', ')}</p>`)
 })
 
 it('the hooks fail outside of a ColloquyProvider, with an error that names the component to add', () => {
