@@ -75,7 +75,10 @@ async function dropOld() {
  * sizes and times of modification, because reading all files at each start would take 0.3 s.
  */
 async function compileOnce() {
-  const files = SOURCES.flatMap(filesIn).sort()
+  // The web app is built by build-web.ts.
+  const files = SOURCES.flatMap(filesIn)
+    .filter((file) => !file.startsWith(join('src', 'web')))
+    .sort()
   const hash = createHash('sha256')
   for (const file of [...files, ...filesIn('prisma').sort(), ...BASIS]) {
     const stats = statSync(join(root, file), { throwIfNoEntry: false })

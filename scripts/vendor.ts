@@ -86,8 +86,9 @@ function replaceImports(path: string, vendor: string, used: Used): void {
 /**
  * Writes `vendor` into the directory of the compiled modules, and makes them import its files.
  * @param root directory of the repository
+ * @param bundledFiles files of packages that other parts of `dist` contain, whose licences are added
  */
-export async function vendorPackages(root: string, dist: string): Promise<void> {
+export async function vendorPackages(root: string, dist: string, bundledFiles: readonly string[]): Promise<void> {
   const vendor = join(dist, 'vendor')
   const used: Used = new Map(Object.keys(BUNDLED).map((name) => [name, new Map()]))
   for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' }))
@@ -95,7 +96,7 @@ export async function vendorPackages(root: string, dist: string): Promise<void> 
   mkdirSync(vendor, { recursive: true })
   const graphiql = fileURLToPath(import.meta.resolve(GRAPHIQL))
   copyFileSync(graphiql, join(vendor, GRAPHIQL_FILE))
-  const contained = [graphiql]
+  const contained = [graphiql, ...bundledFiles]
   for (const [name, modules] of used) {
     const { code, paths } = await bundle(root, modules)
     writeFileSync(join(vendor, BUNDLED[name]!), code)

@@ -1,5 +1,5 @@
-// Attacks outside of GraphQL operations: a provider whose errors quote secrets, and the page, files and headers of
-// GraphiQL. GraphiQL and introspection must be off on a network address.
+// Attacks outside of GraphQL operations: a provider whose errors quote secrets, and the files and headers of pages.
+// GraphiQL and introspection must be off on a network address.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -84,21 +84,22 @@ async function callLeakyProvider(target: Target): Promise<string> {
 }
 
 const HTML = { accept: 'text/html', 'accept-encoding': 'gzip' }
-/** Maximum compressed size of all files of GraphiQL, in bytes. */
-const GRAPHIQL_BYTES = 3_000_000
-
-async function loadGraphiql(target: Target): Promise<string> {
-  const page = await target.load('/graphql', HTML)
+/**
+ * Loads a page and its files as a browser does.
+ * @param maxBytes maximum compressed size of all of them
+ */
+async function loadPage(target: Target, address: string, maxBytes: number): Promise<string> {
+  const page = await target.load(address, HTML)
   const policy = String(page.headers['content-security-policy'])
   check(page.status === 200, `the page was answered with status ${page.status}`)
   check(/frame-ancestors 'none'/.test(policy), `other sites may frame the page: ${policy}`)
   check(!/script-src[^;]*'unsafe-inline'/.test(policy), `inline scripts may run: ${policy}`)
   check(page.headers['x-content-type-options'] === 'nosniff', 'the page lacks X-Content-Type-Options: nosniff')
-  const html = (await target.load('/graphql', { accept: 'text/html' })).body
+  const html = (await target.load(address, { accept: 'text/html' })).body
   const paths = [...html.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, path]) => path!)
   check(
     paths.length > 1 && paths.every((path) => path.startsWith('/')),
-    `GraphiQL loads files from elsewhere: ${paths.join(', ')}`,
+    `the page loads files from elsewhere: ${paths.join(', ')}`,
   )
   let bytes = page.bytes
   for (const path of paths) {
@@ -108,13 +109,15 @@ async function loadGraphiql(target: Target): Promise<string> {
     check(file.headers['x-content-type-options'] === 'nosniff', `${path} lacks X-Content-Type-Options: nosniff`)
     bytes += file.bytes
   }
-  check(bytes <= GRAPHIQL_BYTES, `the files have ${bytes} bytes`)
+  check(bytes <= maxBytes, `the files have ${bytes} bytes`)
   return `${(bytes / 1e6).toFixed(1)} MB, not framed, no inline script`
 }
 
 async function loadNoGraphiql(target: Target): Promise<string> {
-  const page = await target.load('/graphql', HTML)
-  check(!String(page.headers['content-type']).includes('text/html'), 'GraphiQL is served')
+  for (const path of ['/graphql', '/graphiql']) {
+    const page = await target.load(path, HTML)
+    check(!String(page.headers['content-type']).includes('text/html'), `GraphiQL is served at ${path}`)
+  }
   const { body } = await target.post('{ __schema { types { name } } }')
   check(body.includes('INTROSPECTION_DISABLED'), `the schema is shown: ${body.slice(0, 200)}`)
   const wrong = (await target.post('{ conversatoin { id } }')).body
@@ -124,7 +127,8 @@ async function loadNoGraphiql(target: Target): Promise<string> {
 
 export const edgeAttacks: Attack[] = [
   { section: 'C', name: 'a provider that quotes secrets', prepare: startLeakyProvider, run: callLeakyProvider },
-  { section: 'C', name: 'GraphiQL on loopback', run: loadGraphiql },
+  { section: 'C', name: 'GraphiQL on loopback', run: (target) => loadPage(target, '/graphiql', 3_000_000) },
+  { section: 'C', name: 'the web app', run: (target) => loadPage(target, '/', 200_000) },
   {
     section: 'C',
     name: 'GraphiQL and introspection on a network',

@@ -138,8 +138,9 @@ const environment = z.object({
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
   ...retentionVariables,
   GRAPHIQL: optionalFlag.describe(
-    'Whether to serve GraphiQL at `/graphql`. Unset: only if `HOST` is a loopback address.',
+    'Whether to serve GraphiQL at `/graphiql`. Unset: only if `HOST` is a loopback address.',
   ),
+  WEB_APP: flag('true').describe('Whether to serve the web app at `/`.'),
   FAST_POST: flag('true').describe('Whether POST requests with a known document bypass the GraphQL HTTP handler.'),
   SHUTDOWN_SECONDS: whole(1, 600, 10).describe(
     'Maximum time, in seconds, for running requests to finish when the process is stopped.',
@@ -224,6 +225,7 @@ const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProv
     socketsPerViewer: env.MAX_SOCKETS_PER_VIEWER,
     maxQueueMs: env.MAX_QUEUE_MS,
     graphiql: env.GRAPHIQL ?? isLoopback(env.HOST),
+    webApp: env.WEB_APP,
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     runMs: env.RUN_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,

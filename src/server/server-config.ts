@@ -20,6 +20,7 @@ export type ServerConfig = Pick<
   | 'socketsPerViewer'
   | 'maxQueueMs'
   | 'graphiql'
+  | 'webApp'
   | 'shutdownMs'
   | 'fastPost'
 >

@@ -31,6 +31,7 @@ describe.runIf(isLong)('npm run check:attacks', () => {
     ['fuzz', 'answered'],
     ['provider', 'masked'],
     ['GraphiQL on loopback', 'not framed'],
+    ['the web app', 'not framed'],
     ['GraphiQL and introspection', 'off'],
   ])('resists the attack "%s"', async (attack, outcome) => {
     const stores = isExhaustive ? backends : backends.slice(-1)

@@ -294,7 +294,8 @@ describe.runIf(isLong)('the packages (need LONG=1)', () => {
       const dist = join(modules(project), 'colloquy/dist')
       await stat(join(dist, 'text/word-vectors.bin'))
       await stat(join(dist, 'providers/openai/prompts/summarize.md'))
-      await stat(join(dist, 'server/graphiql/assets/browser.js'))
+      await stat(join(dist, 'server/pages/graphiql/assets/browser.js'))
+      await stat(join(dist, 'server/pages/web/index.html'))
       const names = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith('.js') && !isThread(name))
       const awaiting = []
       for (const name of names) {

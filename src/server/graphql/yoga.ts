@@ -97,7 +97,7 @@ export function createYogaServer(
     logging: false,
     cors: config.allowedOrigins.length ? { origin: [...config.allowedOrigins], credentials: false } : false,
     maskedErrors: { maskError: mask },
-    // graphiql-page.ts serves GraphiQL.
+    // src/server/pages serves GraphiQL.
     graphiql: false,
     parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
     // Yoga calls the hooks of the plugins in this order. A plugin that wraps the executor calls the one before it. The

@@ -22,9 +22,9 @@ import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createClientAddresses, type ClientAddresses } from './client-address.ts'
 import type { Door } from './doors/door.ts'
 import { createEventStreams } from '../live/event-stream.ts'
-import { GRAPHQL, protocolAt } from '../../faces/paths.ts'
+import { protocolAt } from '../../faces/paths.ts'
 import { createGraphqlDoor } from './doors/graphql.ts'
-import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from '../graphiql/graphiql-page.ts'
+import { answerPage } from '../pages/pages.ts'
 import { createRefusalLog, hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
 import { createHealthReport, type HealthReport } from '../load/health.ts'
 import { createDocumentCache } from '../graphql/known-documents.ts'
@@ -129,12 +129,8 @@ async function handle(services: Services, request: IncomingMessage, response: Se
     return refuse(response, refusal)
   }
   allowReading(request, response, config)
-  if (config.graphiql && (path.startsWith(GRAPHIQL_PATH) || (path === GRAPHQL && asksForGraphiQL(request)))) {
-    if (await answerGraphiQL(request, response, path)) return
-  }
-  if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
-    return answerRoot(request, response, config.graphiql)
-  }
+  if ((request.method === 'GET' || request.method === 'HEAD') && (await answerPage(request, response, path, config)))
+    return
   const protocol = protocolAt(path)
   if (protocol === null) return refuse(response, UNKNOWN_PATH)
   if (request.method === 'OPTIONS') return services.answerPreflight(request, response)

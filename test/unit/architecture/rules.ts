@@ -34,6 +34,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'runtime', 'errors'] },
   client: { all: ['client'] },
   react: { all: ['react', 'client'] },
+  web: { all: ['web', 'react', 'client'] },
   index: { all: ['server', 'open-transcript', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
@@ -175,7 +176,8 @@ const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
-  [/^react$/, ['react']],
+  [/^react$/, ['react', 'web']],
+  [/^(react-dom|@tanstack\/.*|marked|dompurify)$/, ['web']],
   [/^gpt-tokenizer$/, ['text']],
   [/^(openai|@huggingface\/transformers)$/, ['providers']],
 ]
@@ -200,10 +202,10 @@ export const misplacedGraphQL = (files: readonly SourceFile[]): string[] =>
 const matching = (pattern: RegExp, files: readonly SourceFile[]) =>
   files.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
 
-/** Files outside config/ that read the environment. */
+/** Files outside config/ that read the environment. The web app only writes code that reads it. */
 export const misplacedEnvironment = (files: readonly SourceFile[]): string[] =>
   matching(/\bprocess\s*(\.|\?\.|\[\s*['"])env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/, files).filter(
-    (path) => layerOf(path) !== 'config',
+    (path) => layerOf(path) !== 'config' && layerOf(path) !== 'web',
   )
 
 /** The files of the domain that may use the process's clock. */
@@ -225,9 +227,11 @@ export const timesOfTheProcess = (files: readonly SourceFile[]): string[] =>
     (path) => layerOf(path) === 'domain' && !OWN_TIME.has(path),
   )
 
-/** Files outside clock.ts that start an interval instead of calling `every`. The client imports nothing else. */
+/** Files that start an interval instead of calling `every`, or `useTicks` in the web app. The client imports neither. */
 export const ownIntervals = (files: readonly SourceFile[]): string[] =>
-  matching(/\bsetInterval\(/, files).filter((path) => path !== 'src/runtime/clock.ts' && layerOf(path) !== 'client')
+  matching(/\bsetInterval\(/, files).filter(
+    (path) => !['src/runtime/clock.ts', 'src/web/kit/visible.ts'].includes(path) && layerOf(path) !== 'client',
+  )
 
 /** Files outside store/ that contain SQL. */
 export function misplacedSql(files: readonly SourceFile[]): string[] {
@@ -283,9 +287,9 @@ export const longFiles = (files: readonly SourceFile[]): string[] =>
 
 /** Minimum number of lines of a file in src. */
 const MIN_LINES = 25
-/** Ports, the dependencies of parts of the domain, entry points, and statements: one file for each, of any length. */
+/** Parts of the web app, ports, dependencies of parts of the domain, entry points, statements: one file for each. */
 const ONE_FILE_EACH =
-  /^src\/(providers\/ports\/.+|bus\/(bus|presence|rate-limit)|domain\/(.+\/)?deps|(.+\/)?(index|bin)|store\/sql\/.+)\.ts$/
+  /^src\/(web\/.+|providers\/ports\/.+|bus\/(bus|presence|rate-limit)|domain\/(.+\/)?deps|(.+\/)?(index|bin)|store\/sql\/.+)\.tsx?$/
 /** Files that are separate for another reason. */
 const SEPARATE = new Set([
   // Data that scripts write.
@@ -304,7 +308,7 @@ export const shortFiles = (files: readonly SourceFile[]): string[] =>
     .map(({ path, lines }) => `${path} has ${lines} lines; at least ${MIN_LINES} are required`)
 
 /** Tests that cover several files of src, or files outside src. */
-const UNMIRRORED = /^test\/(contract\/|(unit|backend|system)\/(scripts\/|[\w.-]+$))/
+const UNMIRRORED = /^test\/(contract\/|system\/web\/|(unit|backend|system)\/(scripts\/|[\w.-]+$))/
 
 /**
  * Tests that are in no tier, or have no file in src: test/<tier>/a/b.test.ts and test/<tier>/a/b.aspect.test.ts must
@@ -316,7 +320,8 @@ export const misplacedTests = (tests: readonly SourceFile[], files: readonly Sou
     .filter((path) => path.endsWith('.test.ts') && !UNMIRRORED.test(path))
     .filter((path) => {
       const tested = path.replace(/^test\/(unit|backend|system)/, 'src').replace(/(\.[\w-]+)?\.test\.ts$/, '')
-      return !files.some((file) => file.path === `${tested}.ts` || file.path.startsWith(`${tested}/`))
+      const isTested = (path: string) => path.replace(/\.tsx?$/, '') === tested || path.startsWith(`${tested}/`)
+      return !files.some((file) => isTested(file.path))
     })
 
 /** Modules through which a test reaches a socket, a process or a database. */

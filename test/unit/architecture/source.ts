@@ -38,7 +38,7 @@ export function parseSource(path: string, text: string): SourceFile {
 /** All TypeScript files below a directory of the repository, sorted by path, without generated files. */
 export const readSources = (directory: string): SourceFile[] =>
   readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .filter((path) => !GENERATED.test(path))
     .sort()

@@ -46,6 +46,7 @@ const defaults: Config = {
   socketsPerViewer: 200,
   maxQueueMs: 500,
   graphiql: true,
+  webApp: true,
   runMs: 600_000,
   streamLeaseMs: 30_000,
   operationLimits: {
@@ -171,6 +172,7 @@ describe('loadConfig', () => {
       MAX_SOCKETS_PER_VIEWER: '5',
       MAX_QUEUE_MS: '40',
       GRAPHIQL: '1',
+      WEB_APP: '0',
       STREAM_LEASE_SECONDS: '7',
       PRESENCE_TTL_SECONDS: '8',
       INTEGRITY_KEY: 'k'.repeat(32),
@@ -256,6 +258,7 @@ describe('loadConfig', () => {
       maxQueueMs: 40,
       socketsPerViewer: 5,
       graphiql: true,
+      webApp: false,
       streamLeaseMs: 7000,
       operationLimits: {
         tokens: 101,

@@ -6,7 +6,7 @@ import { loadConfig } from '../../../../../src/config/config.ts'
 import { costOf, LIST_SIZE } from '../../../../../src/graphql/kernel/limits/cost.ts'
 import { documentError } from '../../../../../src/graphql/kernel/limits/document.ts'
 import { schema } from '../../../../../src/graphql/schema.ts'
-import { tabs } from '../../../../../src/server/graphiql/graphiql.ts'
+import { tabs } from '../../../../../src/server/pages/graphiql/graphiql.ts'
 import { blocks, documents } from '../../../../support/documents.ts'
 
 const limits = loadConfig({}).operationLimits

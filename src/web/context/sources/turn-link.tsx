@@ -1,0 +1,28 @@
+// A button that shows a turn at its place, in the open conversation or in another one.
+
+import { navigate } from '../../session/route.ts'
+import { useOpenConversation } from '../../workspace/open-conversation.tsx'
+
+/** `conversation`: the conversation of the turn; null for the open one. `label`: defaults to the turn's position. */
+export function TurnLink({
+  position,
+  conversation = null,
+  label,
+}: {
+  position: number
+  conversation?: { id: string; title: string | null } | null
+  label?: string
+}) {
+  const { id, jumpTo } = useOpenConversation()
+  const isOther = conversation !== null && conversation.id !== id
+  const text = label ?? `Turn ${position}`
+  return (
+    <button
+      type="button"
+      className="link"
+      onClick={() => (isOther ? navigate({ conversationId: conversation.id, position }) : jumpTo(position))}
+    >
+      {isOther ? `${text} in ${conversation.title ?? 'another conversation'}` : text}
+    </button>
+  )
+}

@@ -1,0 +1,84 @@
+// Renders Markdown safely: marked parses it, and DOMPurify removes all but a few harmless elements. Each block is rendered
+// once, so a text that is being written only renders its last block again.
+
+import DOMPurify from 'dompurify'
+import { Marked } from 'marked'
+import { memo, useMemo, type MouseEvent } from 'react'
+import { copyText } from './copy.tsx'
+
+const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+
+/** Elements that Markdown can create. Images are shown as links, so that no page of others is requested. */
+const ELEMENTS = [
+  ...['p', 'br', 'hr', 'em', 'strong', 'del', 'code', 'pre', 'blockquote', 'a', 'ul', 'ol', 'li', 'input'],
+  ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'figure', 'button'],
+]
+const ATTRIBUTES = ['href', 'align', 'start', 'type', 'checked', 'disabled', 'data-copy', 'tabindex', 'class']
+
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    // Raw HTML is shown as text.
+    html: ({ text }) => escaped(text),
+    image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
+    code: ({ text }) =>
+      `<figure class="code"><button type="button" class="quiet copy" data-copy>Copy</button>`
+      + `<pre tabindex="0"><code>${escaped(text)}</code></pre></figure>`,
+  },
+})
+
+DOMPurify.addHook('afterSanitizeAttributes', (node) => {
+  if (node.tagName !== 'A') return
+  node.setAttribute('target', '_blank')
+  node.setAttribute('rel', 'noopener noreferrer nofollow')
+})
+
+const OPTIONS = {
+  ALLOWED_TAGS: ELEMENTS,
+  ALLOWED_ATTR: ATTRIBUTES,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_TRUSTED_TYPE: true as const,
+}
+
+const Block = memo(function Block({ raw }: { raw: string }) {
+  const html = useMemo(() => DOMPurify.sanitize(marked.parse(raw, { async: false }), OPTIONS), [raw])
+  return <div dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
+})
+
+/** Copies the code of the block whose button was pressed. */
+async function onClick({ target }: MouseEvent): Promise<void> {
+  if (!(target instanceof HTMLElement) || !target.matches('[data-copy]')) return
+  const code = target.parentElement?.querySelector('code')?.textContent ?? ''
+  target.textContent = (await copyText(code)) ? 'Copied' : 'Not allowed'
+  setTimeout(() => (target.textContent = 'Copy'), 2_000)
+}
+
+/** Length above which text is shown without formatting, in UTF-16 units: formatting would block the page. */
+const MAX_FORMATTED = 100_000
+
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const blocks = useMemo(() => {
+    if (text.length > MAX_FORMATTED) return null
+    const tokens = marked.lexer(text)
+    return tokens.filter(({ type }) => type !== 'space').map(({ raw }) => raw)
+  }, [text])
+  if (!blocks)
+    return (
+      <pre className="markdown plain" dir="auto">
+        {text}
+      </pre>
+    )
+  return (
+    // The listener handles clicks of the buttons inside.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
+    <div className="markdown" onClick={(event) => void onClick(event)}>
+      {blocks.map((raw, index) => (
+        // Blocks change only at the end while a text is being written.
+        <Block key={index} raw={raw} />
+      ))}
+    </div>
+  )
+})

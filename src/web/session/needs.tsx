@@ -1,0 +1,20 @@
+// The right that a part of the page needs, in words.
+
+import type { ReactNode } from 'react'
+import { Notice } from '../kit/notice.tsx'
+import { useSession } from './session.tsx'
+
+/** Returns the name of a right as credentials spell it, such as `act-as`. */
+export const rightName = (right: string): string => right.toLowerCase().replaceAll('_', '-')
+
+/** Shows `children` if the viewer has the right, and otherwise says what it is needed for: the `purpose`. */
+export function Needs({ right, purpose, children }: { right: string; purpose: string; children?: ReactNode }) {
+  const { viewer } = useSession()
+  if (viewer.rights.includes(right)) return <>{children}</>
+  const own = viewer.rights.map(rightName).join(', ') || 'none'
+  return (
+    <Notice>
+      To {purpose}, a credential needs the right <code>{rightName(right)}</code>. Yours has: {own}.
+    </Notice>
+  )
+}

@@ -1,0 +1,3 @@
+// Style sheets that esbuild bundles.
+
+declare module '*.css'
