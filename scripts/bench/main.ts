@@ -2,6 +2,7 @@
 // with a limit or an alternative in one run on one machine, and prints ratios. A missed target is only printed; a
 // benchmark that throws sets exit code 1.
 
+import { parseArgs } from 'node:util'
 import { append } from './append.ts'
 import { boot } from './boot.ts'
 import { compact } from './compact.ts'
@@ -29,6 +30,7 @@ import { ownerRecall } from './owner.ts'
 import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
 import { vectors } from './vectors.ts'
+import { web } from './web/web.ts'
 
 const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
   limits,
@@ -56,10 +58,16 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
 }
 
 /** Benchmarks that run only if they are named. */
-const longBenchmarks: Record<string, (bench: Bench, isLarge: boolean) => Promise<string>> = { growth, peers }
+const longBenchmarks: Record<string, (bench: Bench) => Promise<string>> = {
+  growth: (bench) => growth(bench, options.large),
+  peers: (bench) => peers(bench, options.large),
+  web: (bench) => web(bench, { turns: options.turns ? Number(options.turns) : undefined, against: options.against }),
+}
 
-const isLarge = process.argv.includes('--large')
-const requested = process.argv.slice(2).filter((argument) => argument !== '--large')
+const { values: options, positionals: requested } = parseArgs({
+  allowPositionals: true,
+  options: { large: { type: 'boolean', default: false }, turns: { type: 'string' }, against: { type: 'string' } },
+})
 const names = [...Object.keys(benchmarks), ...Object.keys(longBenchmarks)]
 const unknown = requested.filter((name) => !names.includes(name))
 const services = findServices(process.env)
@@ -84,7 +92,7 @@ for (const name of requested.length ? requested : Object.keys(benchmarks)) {
   try {
     const bench: Bench = { services, progress: (message) => console.error(`${name}: ${message}`) }
     const long = longBenchmarks[name]
-    const report = long ? await long(bench, isLarge) : await benchmarks[name]!(bench)
+    const report = long ? await long(bench) : await benchmarks[name]!(bench)
     console.log(typeof report === 'string' ? report : formatReport(report))
   } catch (error) {
     failed = true
