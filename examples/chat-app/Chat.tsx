@@ -7,7 +7,8 @@ export function Chat({ id }: { id: string }) {
   const { turns, pending, status, hasOlder, older } = useTranscript(conversation)
   const newest = turns.at(-1)
   useEffect(() => {
-    if (newest?.status === 'COMMITTED') void conversation.markRead(newest.seq)
+    // Marks everything as read: the entry that commits a streaming turn comes after the turn itself.
+    if (newest?.status === 'COMMITTED') void conversation.markRead()
   }, [conversation, newest])
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
