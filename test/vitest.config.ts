@@ -21,6 +21,7 @@ const OWN_PROCESS = [
   'test/unit/runtime/counters.test.ts',
   'test/backend/providers/openai/embedder.test.ts',
   'test/backend/providers/registry.test.ts',
+  'test/unit/web/session/sockets.test.ts',
   'test/system/store/embedded/data-dir.test.ts',
 ]
 const OWN_PROCESS_LONG = [

@@ -1,5 +1,6 @@
 // Tests that the public workflow runs the steps of .ci/run, in parallel, on two versions of Node: the oldest one that
-// package.json allows, and the one in the Dockerfile. And that the configuration of vitest names existing tests.
+// package.json allows, and the one in the Dockerfile. And that the configuration of vitest names existing tests,
+// and knows which of them replace modules.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -88,5 +89,14 @@ describe('test/vitest.config.ts', () => {
     const parts = pattern.split('**/').map((part) => part.replaceAll('.', '\\.').replaceAll('*', '[^/]*'))
     const matching = new RegExp(`^${parts.join('(.*/)?')}$`)
     expect(files.some((file) => matching.test(file))).toBe(true)
+  })
+
+  it('gives a process of its own to each file that replaces modules, which would break later files', () => {
+    const replacing = files.filter(
+      (file) => file.endsWith('.test.ts') && /\bvi\.(do)?(un)?(mock|resetModules)\(/i.test(read(file)),
+    )
+    const own = /const OWN_PROCESS = \[(.*?)\]/s.exec(read('test/vitest.config.ts'))![1]!
+    expect(replacing.length).toBeGreaterThan(0)
+    expect(replacing.filter((file) => !own.includes(`'${file}'`))).toEqual([])
   })
 })

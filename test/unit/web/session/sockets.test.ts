@@ -20,7 +20,6 @@ afterEach(() => {
 })
 
 it('are closed, and so are new ones for some time', async () => {
-  vi.resetModules()
   const { CuttableWebSocket, cutSockets } = await import('../../../../src/web/session/sockets.ts')
   const open = () => new CuttableWebSocket('ws://127.0.0.1') as unknown as FakeWebSocket
   const [first, second] = [open(), open()]
