@@ -19,8 +19,9 @@ export type ProfileOfSet = {
 
 /**
  * The users' profiles that all of the viewers see, which are of one tenant: at most `limit` for each user, the most
- * recently changed first. Uses the primary keys of user_profile, participant and fact. Rows of MEMBERS conversations
- * without the viewer are skipped before any fact is read.
+ * recently changed first. Uses the primary keys of user_profile, participant and fact; split_part is not leakproof, so it
+ * is computed before the policy of participant applies. Rows of MEMBERS conversations without the viewer are skipped
+ * before any fact is read.
  */
 export function readProfiles(
   db: Db,
@@ -36,11 +37,11 @@ export function readProfiles(
     FROM unnest(${users}::text[]) AS u(id)
     CROSS JOIN LATERAL (
       SELECT p.* FROM (
-        SELECT p.* FROM user_profile p
-        WHERE p.tenant = ${viewer.tenant}::text AND p.user_id = u.id
-          AND (NOT starts_with(p.visibility, 'conv_') OR EXISTS (
-            SELECT FROM public.participant m
-            WHERE m.conversation_id = split_part(p.visibility, ' ', 1) AND m.actor = ${viewer.actor}::text))
+        SELECT p.* FROM (
+          SELECT p.*, split_part(p.visibility, ' ', 1) AS conversation_id FROM user_profile p
+          WHERE p.tenant = ${viewer.tenant}::text AND p.user_id = u.id OFFSET 0) p
+        WHERE NOT starts_with(p.visibility, 'conv_') OR EXISTS (
+          SELECT FROM public.participant m WHERE m.conversation_id = p.conversation_id AND m.actor = ${viewer.actor}::text)
         ORDER BY p.updated_at DESC, p.visibility OFFSET 0) p
       WHERE NOT EXISTS (
         SELECT FROM unnest(p.made_of) AS m(id) LEFT JOIN fact f ON f.id = m.id
