@@ -4,10 +4,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GRAPHIQL, GRAPHIQL_POLICY, readGraphiQL } from './graphiql/graphiql-page.ts'
 import { answerFile, HEADERS, policyOf } from './static-file.ts'
-import { readWebApp, WEB_FILES, WEB_POLICY } from './web-app.ts'
+import { openWebApp, WEB_FILES, WEB_POLICY } from './web-app.ts'
 
 /** Which pages the server has. */
 export type Pages = { graphiql: boolean; webApp: boolean }
+
+const webApp = openWebApp()
 
 /** Whether a browser asks for a page: it accepts `text/html`. */
 const acceptsPage = ({ headers }: IncomingMessage) => headers.accept?.includes('text/html') === true
@@ -30,8 +32,8 @@ function answerPaths(request: IncomingMessage, response: ServerResponse): void {
 /** Answers a request for `/`: with the web app for a browser, or else GraphiQL, or else the paths of the server. */
 async function answerRoot(request: IncomingMessage, response: ServerResponse, pages: Pages): Promise<void> {
   if (!acceptsPage(request)) return answerPaths(request, response)
-  const page = pages.webApp ? await readWebApp('/') : undefined
-  if (page) {
+  if (pages.webApp) {
+    const page = await webApp.page(pages)
     const policy = policyOf(request.headers.host, WEB_POLICY)
     return answerFile(request, response, page, { vary: 'accept, accept-encoding', 'content-security-policy': policy })
   }
@@ -57,7 +59,7 @@ export async function answerPage(
   }
   const isGraphiQL = pages.graphiql && (path === GRAPHIQL || path.startsWith(`${GRAPHIQL}/`))
   const isWebApp = pages.webApp && path.startsWith(WEB_FILES)
-  const file = isGraphiQL ? await readGraphiQL(path) : isWebApp ? await readWebApp(path) : undefined
+  const file = isGraphiQL ? await readGraphiQL(path) : isWebApp ? await webApp.file(path) : undefined
   if (!file) return false
   const policy = path === GRAPHIQL ? policyOf(request.headers.host, GRAPHIQL_POLICY) : null
   await answerFile(request, response, file, policy === null ? {} : { 'content-security-policy': policy })

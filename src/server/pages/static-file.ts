@@ -28,6 +28,30 @@ const TYPES: Record<string, string> = {
   svg: 'image/svg+xml',
 }
 
+/** The files of a page, by their paths. */
+export type Files = ReadonlyMap<string, StaticFile>
+
+/**
+ * Returns a function that reads the files once, and again when `versionOf` returns another version. A failed read is
+ * repeated by the next call.
+ */
+export function cachedFiles(
+  read: () => Promise<Files>,
+  versionOf: () => Promise<unknown> = async () => null,
+): () => Promise<Files> {
+  let known: { version: unknown; files: Promise<Files> } | null = null
+  return async () => {
+    const version = await versionOf()
+    if (known && known.version === version) return known.files
+    const reading = { version, files: read() }
+    known = reading
+    reading.files.catch(() => {
+      if (known === reading) known = null
+    })
+    return reading.files
+  }
+}
+
 /** Headers of every file. */
 export const HEADERS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
 
@@ -56,9 +80,13 @@ const compress = (encoding: Encoding, content: Content): Promise<Buffer> =>
 
 /** Returns the best encoding that the client accepts; null for none. */
 function encodingOf({ headers }: IncomingMessage): Encoding | null {
-  const accepted = String(headers['accept-encoding'] ?? '')
-  if (/\bbr\b(?!\s*;\s*q=0(\.0*)?\b)/.test(accepted)) return 'br'
-  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\b)/.test(accepted) ? 'gzip' : null
+  const weights = new Map(
+    String(headers['accept-encoding'] ?? '')
+      .split(',')
+      .map((each) => each.toLowerCase().replace(/\s/g, '').split(';q='))
+      .map(([name, weight = '1']) => [name, Number(weight)]),
+  )
+  return (['br', 'gzip'] as const).find((encoding) => (weights.get(encoding) ?? 0) > 0) ?? null
 }
 
 async function bodyOf({ content, compressed }: StaticFile, encoding: Encoding | null): Promise<Content> {

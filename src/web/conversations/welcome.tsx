@@ -1,6 +1,7 @@
 // What the page shows while no conversation is open: what Colloquy is, and two ways to begin.
 
 import { useState } from 'react'
+import { graphiqlPath } from '../kit/graphiql.ts'
 import { Failure, Notice } from '../kit/notice.tsx'
 import { useAction } from '../kit/load.ts'
 import { navigate } from '../session/route.ts'
@@ -12,6 +13,7 @@ import { createSample } from './sample.ts'
 
 export function Welcome() {
   const session = useSession()
+  const graphiql = graphiqlPath()
   const { value: providers, error, reload } = useProviders()
   const [isCreating, setCreating] = useState(false)
   const hasEcho = providers?.some(({ name }) => name === 'echo') ?? false
@@ -24,8 +26,13 @@ export function Welcome() {
       <h1>Welcome, {session.viewer.actor}</h1>
       <p>
         Colloquy keeps conversations that people and AI agents share: live, searchable and remembered. Everything on
-        this page goes through the GraphQL API that your own programs use: try it, and read its documentation, in{' '}
-        <a href="/graphiql">GraphiQL</a>.
+        this page goes through the GraphQL API that your own programs use
+        {graphiql !== null && (
+          <>
+            : try it, and read its documentation, in <a href={graphiql}>GraphiQL</a>
+          </>
+        )}
+        .
       </p>
       <div className="stack">
         <Needs right="WRITE" purpose="create a conversation">

@@ -1,7 +1,8 @@
 // The newest calls of the page as code: TypeScript, curl and GraphQL.
 
-import { useEffect, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import { CodeBlock } from '../kit/copy.tsx'
+import { graphiqlPath } from '../kit/graphiql.ts'
 import { Empty } from '../kit/notice.tsx'
 import { useStore } from '../kit/store.ts'
 import { Tabs } from '../kit/tabs.tsx'
@@ -19,23 +20,14 @@ const LANGUAGES: readonly { name: Language; label: string }[] = [
 
 const times = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
-/** Path of GraphiQL, which a server may not have. */
-const GRAPHIQL = '/graphiql'
-
 function GraphiqlLink() {
-  const [isServed, setServed] = useState(false)
-  useEffect(() => {
-    const ending = new AbortController()
-    fetch(GRAPHIQL, { headers: { accept: 'text/html' }, signal: ending.signal })
-      .then(({ status }) => setServed(status === 200))
-      .catch(() => setServed(false))
-    return () => ending.abort()
-  }, [])
-  if (!isServed) return null
+  const path = graphiqlPath()
   return (
-    <a href={GRAPHIQL} target="_blank" rel="noopener">
-      Open GraphiQL
-    </a>
+    path !== null && (
+      <a href={path} target="_blank" rel="noopener">
+        Open GraphiQL
+      </a>
+    )
   )
 }
 
@@ -82,9 +74,7 @@ export function Calls() {
   const shown = all.filter(({ query }) => !onlyWrites || operationOf(query).isMutation).toReversed()
   return (
     <div className="calls stack">
-      <p className="hint">
-        Everything that this page does, it does by the public API. Choose a call to see it as code that does the same.
-      </p>
+      <p className="hint">This page uses only the public API. Choose a call to see the equivalent code.</p>
       <div className="row">
         <label className="check">
           <input type="checkbox" checked={onlyWrites} onChange={(event) => setOnlyWrites(event.target.checked)} />

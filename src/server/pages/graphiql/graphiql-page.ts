@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { createStaticFile, digestOf, IMMUTABLE, type StaticFile } from '../static-file.ts'
+import { cachedFiles, createStaticFile, digestOf, IMMUTABLE, type Files, type StaticFile } from '../static-file.ts'
 import { defaultHeaders, tabs } from './graphiql.ts'
 
 /** Path of the page. Its files are below it. */
@@ -47,7 +47,7 @@ const htmlOf = (base: string) => `<!doctype html>
 `
 
 /** Returns the page and its files by their paths. Those of the files contain a digest. */
-async function createFiles(): Promise<Map<string, StaticFile>> {
+async function createFiles(): Promise<Files> {
   // Imported only when the page is requested, because the package has 9 MB.
   const source = await import('@graphql-yoga/render-graphiql/graphiql')
   const own = (name: string) => readFile(new URL(`./assets/${name}`, import.meta.url), 'utf8')
@@ -74,8 +74,7 @@ async function createFiles(): Promise<Map<string, StaticFile>> {
   return new Map([[GRAPHIQL, createStaticFile('graphiql.html', htmlOf(base), 'no-cache')], ...files])
 }
 
-let allFiles: Promise<Map<string, StaticFile>> | null = null
+const allFiles = cachedFiles(createFiles)
 
 /** Returns the page for /graphiql, or the file at `path`; undefined if there is no such file. */
-export const readGraphiQL = async (path: string): Promise<StaticFile | undefined> =>
-  (await (allFiles ??= createFiles())).get(path)
+export const readGraphiQL = async (path: string): Promise<StaticFile | undefined> => (await allFiles()).get(path)

@@ -44,6 +44,27 @@ describe('/', () => {
     expect(bytes).toBeGreaterThan(MAX_FIRST_LOAD / 4)
   })
 
+  test.each([
+    ['br', 'br'],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['br;q=1', 'br'],
+    ['br;q=0.9, gzip;q=0.8', 'br'],
+    ['br ; q=0.5', 'br'],
+    ['br;q=0, gzip', 'gzip'],
+    ['br;q=0.0, gzip;q=0.001', 'gzip'],
+    ['br;q=0.000', undefined],
+    ['gzip;q=0', undefined],
+    ['brotli, x-gzip', undefined],
+    ['', undefined],
+  ])('is encoded for a browser that accepts "%s" as %s', async (accepted, encoding) => {
+    const { headers } = await get(`${server.url}/`, { ...html, 'accept-encoding': accepted })
+    expect(headers['content-encoding']).toBe(encoding)
+  })
+
+  test('names GraphiQL', async () => {
+    expect(String((await get(`${server.url}/`, html)).body)).toContain('<meta name="graphiql" content="/graphiql" />')
+  })
+
   test('runs only the scripts of the server, and no HTML that is not sanitized', async () => {
     const { headers, body } = await get(`${server.url}/`, html)
     const policy = Object.fromEntries(
@@ -94,6 +115,17 @@ describe('without the web app, /', () => {
   test('redirects browsers to GraphiQL', async () => {
     const { status, headers } = await get(`${server.url}/`, html)
     expect({ status, location: headers.location }).toEqual({ status: 302, location: '/graphiql' })
+  })
+})
+
+describe('without GraphiQL, /', () => {
+  const server = useServer(embedded, { GRAPHIQL: '0' })
+
+  test('is a page with a tag of its own that does not name it', async () => {
+    const page = await get(`${server.url}/`, html)
+    expect(String(page.body)).not.toContain('/graphiql')
+    const again = await get(`${server.url}/`, { ...html, 'if-none-match': String(page.headers.etag) })
+    expect(again.status).toBe(304)
   })
 })
 
