@@ -1,9 +1,9 @@
-// What the events of a conversation mean: their types in plain words, and what happened in one line.
+// Describes the events of a conversation: their types in plain words, and each event in one line.
 
 import type { FollowedEvent, Turn } from '../../client/index.ts'
 import { countOf, shorten } from '../kit/text.ts'
 
-/** Groups of types that the lane can be limited to. */
+/** Groups of types that the list can be limited to. */
 export type Category = 'turns' | 'participants' | 'runs' | 'memory' | 'conversation'
 
 type Kind = { words: string; category: Category }

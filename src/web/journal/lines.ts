@@ -1,4 +1,4 @@
-// The lines of the lane: one for each entry, and one for a run of events that are not stored, such as the deltas of a
+// The lines of the list of events: one for each entry, and one for a run of events that are not stored, such as the deltas of a
 // turn. Their number and size are limited.
 
 import type { FollowedEvent } from '../../client/index.ts'

@@ -15,6 +15,8 @@ export type Order = {
   /** Numbers that did not arrive, although later ones did; the newest ranges. */
   absent: readonly Range[]
   absentCount: number
+  /** Numbers of the entries that the server said it skipped; the newest ranges. */
+  skipped: readonly Range[]
   /** Numbers that arrived although they, or later ones, had arrived; the newest ones. */
   unordered: readonly number[]
 }
@@ -28,6 +30,7 @@ export const startOrder = (after: number): Order => ({
   count: 0,
   absent: [],
   absentCount: 0,
+  skipped: [],
   unordered: [],
 })
 
@@ -45,7 +48,10 @@ export function arrived(order: Order, seq: number): Order {
 }
 
 /** Returns the order after the server has said that it skipped the entries up to `seq`. */
-export const skipped = (order: Order, seq: number): Order => (seq > order.last ? { ...order, last: seq } : order)
+export const skipped = (order: Order, seq: number): Order =>
+  seq > order.last
+    ? { ...order, last: seq, skipped: [...order.skipped, { from: order.last + 1, to: seq }].slice(-MAX_KEPT) }
+    : order
 
 /**
  * Returns the ranges of consecutive numbers. @param seqs ascending
@@ -74,52 +80,57 @@ export function rangeText(ranges: readonly Range[]): string {
 }
 
 const entries = (count: number) => (count === 1 ? 'entry' : 'entries')
+const nounOf = (count: number) => (count === 1 ? 'Entry' : 'Entries')
 
 /** Why numbers may be absent although nothing was lost. */
 const REASONS =
   'Entries outside of your view (such as private turns of others), or about something deleted since, leave such gaps.'
 
+/** Returns in words which entries the server skipped; nothing for none. */
+const skippedText = (ranges: readonly Range[]): string =>
+  ranges.length === 0 ? '' : `The server skipped ${rangeText(ranges)}, because the page was too far behind.`
+
 export type Verdict = { isGood: boolean; text: string }
 
 /** Returns in words whether the entries arrived gapless and in order. */
-export function verdictOf({ after, last, count, absent, absentCount, unordered }: Order): Verdict {
+export function verdictOf(order: Order): Verdict {
+  const { after, last, count, absent, absentCount, unordered } = order
   if (unordered.length > 0)
     return { isGood: false, text: `Out of order or repeated: ${rangeText(rangesOf(unordered))}.` }
-  if (count === 0) return { isGood: true, text: `No entry after ${after} has arrived yet.` }
+  const isGood = order.skipped.length === 0
+  const withSkipped = (text: string) => ({ isGood, text: `${text} ${skippedText(order.skipped)}`.trimEnd() })
+  if (count === 0) return withSkipped(`No entry after ${after} has arrived yet.`)
   const range = rangeText([{ from: after + 1, to: last }])
-  if (absentCount === 0)
-    return {
-      isGood: true,
-      text: `${entries(count) === 'entry' ? 'Entry' : 'Entries'} ${range}: in order, each once, without a gap.`,
-    }
-  return {
-    isGood: true,
-    text:
-      `Entries ${range}: ${count} arrived, in order, each once. ${absentCount} of the numbers are absent `
-      + `(${rangeText(absent)}). ${REASONS}`,
-  }
+  if (absentCount === 0 && isGood) return withSkipped(`${nounOf(count)} ${range}: in order, each once, without a gap.`)
+  const arrivals = `Entries ${range}: ${count} arrived, in order, each once.`
+  if (absentCount === 0) return withSkipped(arrivals)
+  const absentText = `${absentCount} of the numbers are absent (${rangeText(absent)}). ${REASONS}`
+  return withSkipped(`${arrivals} ${absentText}`)
 }
 
 /** What the page knows when it has caught up after a lost connection. */
 type Resumption = {
   /** The newest entry before the loss. */
   lost: number
-  /** The newest entry of the conversation when the connection was restored. */
-  head: number
+  /** The newest entry of the conversation when the connection was restored; null if it could not be read. */
+  head: number | null
   /** The entries above `lost` and up to `head` that have arrived. */
   seqs: readonly number[]
+  /** The entries that the server skipped. */
+  skipped: readonly Range[]
 }
 
 /** Returns in words what a resumption delivered. */
-export function resumptionText({ lost, head, seqs }: Resumption): string {
-  if (head <= lost) return `Resumed after ${lost}. No entry was written meanwhile, so nothing is missing.`
-  const absent = head - lost - seqs.length
-  const came = `${entries(seqs.length) === 'entry' ? 'Entry' : 'Entries'} ${rangeText(rangesOf(seqs))}`
-  if (absent === 0) return `Resumed after ${lost}. ${came} arrived meanwhile; nothing is missing.`
-  const unseen = `${absent} ${absent === 1 ? 'number is' : 'numbers are'} absent. ${REASONS}`
-  return seqs.length === 0
-    ? `Resumed after ${lost}. No entry arrived; ${unseen}`
-    : `Resumed after ${lost}. ${came} arrived meanwhile; ${unseen}`
+export function resumptionText({ lost, head, seqs, skipped: ranges }: Resumption): string {
+  const start = `Resumed after ${lost}.`
+  if (head !== null && head <= lost) return `${start} No entry was written meanwhile, so nothing is missing.`
+  const came =
+    seqs.length === 0 ? 'No entry arrived' : `${nounOf(seqs.length)} ${rangeText(rangesOf(seqs))} arrived meanwhile`
+  const told = `${came}. ${skippedText(ranges)}`.trimEnd()
+  if (head === null) return `${start} ${told} The newest entry could not be read, so more may be missing.`
+  const absent = head - lost - seqs.length - ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  if (absent > 0) return `${start} ${told} ${absent} ${absent === 1 ? 'number is' : 'numbers are'} absent. ${REASONS}`
+  return ranges.length === 0 ? `${start} ${came}; nothing is missing.` : `${start} ${told}`
 }
 
 /** Returns in words how a second reading of the same entries compares with the first. Both are ascending. */

@@ -34,6 +34,12 @@ export function errorText(error: unknown): string {
   return error.message.includes(issue) ? error.message : `${error.message} ${issue}`
 }
 
+/**
+ * Returns the text between marks that keep its direction from changing the order of the words around it. Only for text
+ * in a string: elements have `bdi`, or `dir`.
+ */
+export const isolated = (text: string): string => `\u2068${text}\u2069`
+
 /** Returns the text in a line of at most `length` UTF-16 units. */
 export function shorten(text: string, length: number): string {
   const line = text.replace(/\s+/g, ' ').trim()

@@ -1,4 +1,4 @@
-// The lines of the lane: how events are grouped, and which lines are dropped.
+// The lines of the list of events: how events are grouped, and which lines are dropped.
 
 import { describe, expect, it } from 'vitest'
 import type { FollowedEvent } from '../../../../src/client/index.ts'

@@ -52,8 +52,8 @@ describe('arrived', () => {
 
   it('does not count entries that the server skipped', () => {
     const order = arrived(skipped(after(0, [1, 2]), 50), 51)
-    expect(order).toMatchObject({ last: 51, absentCount: 0, count: 3 })
-    expect(skipped(order, 3).last).toBe(51)
+    expect(order).toMatchObject({ last: 51, absentCount: 0, count: 3, skipped: [{ from: 3, to: 50 }] })
+    expect(skipped(order, 3)).toBe(order)
   })
 })
 
@@ -82,14 +82,60 @@ it.each([
 })
 
 it.each([
+  {
+    name: 'between entries',
+    order: arrived(skipped(after(0, [1, 2]), 50), 51),
+    text: 'Entries 1–51: 3 arrived, in order, each once. The server skipped 3–50, because the page was too far behind.',
+  },
+  {
+    name: 'before the first entry',
+    order: skipped(after(41, []), 50),
+    text: 'No entry after 41 has arrived yet. The server skipped 42–50, because the page was too far behind.',
+  },
+  {
+    name: 'beside absent numbers',
+    order: arrived(skipped(after(0, [1, 3]), 5), 6),
+    text: /^Entries 1–6: 3 arrived.*1 of the numbers are absent \(2\).*The server skipped 4–5, because/,
+  },
+])('the verdict on entries that were skipped $name', ({ order, text }) => {
+  const verdict = verdictOf(order)
+  expect(verdict.isGood).toBe(false)
+  expect(verdict.text).toEqual(typeof text === 'string' ? text : expect.stringMatching(text))
+})
+
+it.each([
   { lost: 41, head: 41, seqs: [], text: /No entry was written meanwhile/ },
   { lost: 41, head: 44, seqs: [42, 43, 44], text: /Entries 42–44 arrived meanwhile; nothing is missing/ },
   { lost: 41, head: 42, seqs: [42], text: /Entry 42 arrived meanwhile; nothing is missing/ },
-  { lost: 41, head: 44, seqs: [42, 44], text: /Entries 42, 44 arrived meanwhile; 1 number is absent/ },
-  { lost: 41, head: 43, seqs: [], text: /No entry arrived; 2 numbers are absent/ },
+  { lost: 41, head: 44, seqs: [42, 44], text: /Entries 42, 44 arrived meanwhile\. 1 number is absent/ },
+  { lost: 41, head: 43, seqs: [], text: /No entry arrived\. 2 numbers are absent/ },
+  {
+    lost: 41,
+    head: null,
+    seqs: [],
+    text: /No entry arrived\. The newest entry could not be read, so more may be missing/,
+  },
 ])('resumed after $lost up to $head with $seqs', (resumption) =>
-  expect(resumptionText(resumption)).toMatch(resumption.text),
+  expect(resumptionText({ ...resumption, skipped: [] })).toMatch(resumption.text),
 )
+
+it.each([
+  {
+    head: 44,
+    seqs: [44],
+    text: 'Entry 44 arrived meanwhile. The server skipped 42–43, because the page was too far behind.',
+  },
+  {
+    head: 45,
+    seqs: [44],
+    text: /^Entry 44 arrived meanwhile\. The server skipped 42–43, .* 1 number is absent\. Entries outside of your view/,
+  },
+])('resumed up to $head with $seqs and skipped entries', ({ head, seqs, text }) => {
+  const start = 'Resumed after 41. '
+  const told = resumptionText({ lost: 41, head, seqs, skipped: [{ from: 42, to: 43 }] })
+  expect(told.startsWith(start)).toBe(true)
+  expect(told.slice(start.length)).toEqual(typeof text === 'string' ? text : expect.stringMatching(text))
+})
 
 it.each([
   { first: [1, 2, 4], second: [1, 2, 4], isGood: true, text: /the same 3 entries \(1 to 4\): nothing was lost/ },

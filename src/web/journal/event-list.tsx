@@ -1,16 +1,16 @@
-// The lane: the entries of the journal and the other events as they arrive, newest at the bottom.
+// The events of the journal as they arrive, newest at the bottom, and the check of their numbers.
 
-import { memo, useLayoutEffect, useRef, useState } from 'react'
+import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { JsonBlock } from '../kit/copy.tsx'
 import { useAction } from '../kit/load.ts'
 import { Empty, Failure, Notice } from '../kit/notice.tsx'
-import { countOf, dateOf } from '../kit/text.ts'
+import { countOf, dateOf, isolated } from '../kit/text.ts'
 import { cutSockets } from '../session/sockets.ts'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { categoryOf, gistOf, wordsOf, type Category } from './events.ts'
 import { sentEvent, type EventLine, type Line, type NoteLine } from './lines.ts'
 import { comparisonText, verdictOf, type Verdict } from './order.ts'
-import { readAgain, useWire, type Wire } from './wire.ts'
+import { readAgain, useEvents, type Followed } from './follow-events.ts'
 
 /** For how long the button cuts the connection, ms: long enough to see entries that are written meanwhile. */
 const CUT_MS = 3_000
@@ -51,11 +51,12 @@ const NoteItem = memo(function NoteItem({ line }: { line: NoteLine }) {
 
 /** Returns what the events of a line did. */
 function summaryOf({ event, count, characters, author }: EventLine, nameOf: (actor: string) => string): string {
+  const name = (actor: string) => isolated(nameOf(actor))
   if (event.__typename === 'TurnDelta') {
     const text = `${countOf(characters, 'character')} in ${countOf(count, 'delta')}`
-    return author === null ? text : `${nameOf(author)}: ${text}`
+    return author === null ? text : `${name(author)}: ${text}`
   }
-  return `${gistOf(event, nameOf)}${count > 1 ? ` (${count} events)` : ''}`
+  return `${gistOf(event, name)}${count > 1 ? ` (${count} events)` : ''}`
 }
 
 const EventItem = memo(function EventItem({ line, nameOf }: { line: EventLine; nameOf(actor: string): string }) {
@@ -98,21 +99,23 @@ const EventItem = memo(function EventItem({ line, nameOf }: { line: EventLine; n
 })
 
 /** The list, which follows its end unless the person has scrolled up. */
-function List({ lines, dropped }: { lines: readonly Line[]; dropped: number }) {
+function List({ lines, dropped, isHidden }: { lines: readonly Line[]; dropped: number; isHidden: boolean }) {
   const { nameOf } = useOpenConversation()
   const list = useRef<HTMLOListElement>(null)
   const [isAtEnd, setAtEnd] = useState(true)
   useLayoutEffect(() => {
+    // A hidden list has no heights. The browser restores the place of one that does not follow its end.
+    if (isHidden) return
     const { scrollHeight, clientHeight } = list.current!
     if (isAtEnd) list.current!.scrollTo({ top: scrollHeight })
     else if (scrollHeight <= clientHeight) setAtEnd(true)
-  }, [lines, isAtEnd])
+  }, [lines, isAtEnd, isHidden])
   const onScroll = () => {
     const { scrollHeight, scrollTop, clientHeight } = list.current!
     setAtEnd(scrollHeight - scrollTop - clientHeight < 32)
   }
   return (
-    <div className="wire-list">
+    <div className="event-list">
       {/* A region that scrolls must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <ol className="plain" ref={list} onScroll={onScroll} tabIndex={0} aria-label="Events, newest last">
@@ -136,7 +139,7 @@ function List({ lines, dropped }: { lines: readonly Line[]; dropped: number }) {
   )
 }
 
-const STATES: Record<Wire['connection'], readonly [label: string, tone: string]> = {
+const STATES: Record<Followed['connection'], readonly [label: string, tone: string]> = {
   connecting: ['Connecting …', ''],
   live: ['Live', 'success'],
   waiting: ['Connection lost', 'danger'],
@@ -144,14 +147,18 @@ const STATES: Record<Wire['connection'], readonly [label: string, tone: string]>
 }
 
 /** Says whether the numbers are gapless and in order, and compares them with a second reading. */
-function Check({ wire: { order, lines } }: { wire: Wire }) {
+function Check({ followed: { order, lines } }: { followed: Followed }) {
   const { conversation } = useOpenConversation()
   const [compared, setCompared] = useState<Verdict | null>(null)
+  const reading = useRef<AbortController | null>(null)
+  useEffect(() => () => reading.current?.abort(), [])
   const compare = useAction(async () => {
     const seqs = lines.lines.flatMap((line) => (line.kind === 'event' ? (line.event.seq ?? []) : []))
     if (seqs.length === 0) return
     setCompared(null)
-    setCompared(comparisonText(seqs, await readAgain(conversation, seqs[0]!, seqs.at(-1)!)))
+    reading.current = new AbortController()
+    const range = { from: seqs[0]!, to: seqs.at(-1)! }
+    setCompared(comparisonText(seqs, await readAgain(conversation, range, reading.current.signal)))
   })
   if (!order) return null
   const verdict = verdictOf(order)
@@ -172,17 +179,23 @@ function Check({ wire: { order, lines } }: { wire: Wire }) {
   )
 }
 
-export function Lane() {
+function emptyText(connection: Followed['connection'], filter: Filter): string {
+  if (connection === 'connecting') return 'Loading …'
+  return filter === 'all' ? 'No events yet. They appear here as they happen.' : 'No events of this kind yet.'
+}
+
+/** `isHidden`: whether another tab is shown. The events are followed all the same. */
+export function Events({ isHidden }: { isHidden: boolean }) {
   const { conversation } = useOpenConversation()
   const [start, setStart] = useState<number | null>(null)
   const [attempt, setAttempt] = useState(0)
   const [filter, setFilter] = useState<Filter>('all')
-  const wire = useWire(conversation, start, attempt)
-  const shown = wire.lines.lines.filter((line) => isShown(line, filter))
-  const newestNote = wire.lines.lines.findLast((line) => line.kind === 'note')
-  const [label, tone] = STATES[wire.connection]
+  const followed = useEvents(conversation, start, attempt)
+  const shown = followed.lines.lines.filter((line) => isShown(line, filter))
+  const newestNote = followed.lines.lines.findLast((line) => line.kind === 'note')
+  const [label, tone] = STATES[followed.connection]
   return (
-    <div className="wire stack">
+    <div className="events stack">
       <p className="hint">
         Each change of the conversation is a numbered entry, which arrives once and in order, also after a lost
         connection. Events without a number are ephemeral: they are not stored.
@@ -203,22 +216,20 @@ export function Lane() {
         <button type="button" aria-pressed={start === 0} onClick={() => setStart(start === 0 ? null : 0)}>
           From the start
         </button>
-        <button type="button" disabled={wire.connection !== 'live'} onClick={() => cutSockets(CUT_MS)}>
-          Cut for {CUT_MS / 1_000} seconds
+        <button type="button" disabled={followed.connection !== 'live'} onClick={() => cutSockets(CUT_MS)}>
+          Cut the connection for {CUT_MS / 1_000} s
         </button>
       </div>
       <p className="hidden" role="status">
         {newestNote?.kind === 'note' ? newestNote.text : ''}
       </p>
-      <Failure error={wire.error} onRetry={() => setAttempt(attempt + 1)} />
+      <Failure error={followed.error} onRetry={() => setAttempt(attempt + 1)} />
       {shown.length === 0 ? (
-        <Empty>
-          {wire.connection === 'connecting' ? 'Loading …' : 'No events yet. They appear here as they happen.'}
-        </Empty>
+        <Empty>{emptyText(followed.connection, filter)}</Empty>
       ) : (
-        <List lines={shown} dropped={wire.lines.dropped} />
+        <List lines={shown} dropped={followed.lines.dropped} isHidden={isHidden} />
       )}
-      <Check wire={wire} key={`${start} ${attempt}`} />
+      <Check followed={followed} key={`${start} ${attempt}`} />
     </div>
   )
 }
