@@ -15,14 +15,15 @@ export const Swatch = ({ kind, number }: { kind: ContextItemKind; number: number
 const share = (tokens: number, scale: number) => ({ '--share': tokens / scale }) as CSSProperties
 
 /**
- * `scale`: number of tokens that fills the width, at least that of the context. The list of the sections says the same
- * in words.
+ * `scale`: number of tokens that fills the width, at least that of the context; defaults to the budget. The list of the
+ * sections says the same in words.
  */
 export function Bar({
   label,
   sections,
   used,
-  scale,
+  budget,
+  scale = budget,
   stable,
   numberOf = (_section, index) => index + 1,
 }: {
@@ -30,7 +31,8 @@ export function Bar({
   sections: readonly Section[]
   /** Tokens of the context: not quite the sum of its sections. */
   used: number
-  scale: number
+  budget: number
+  scale?: number
   /** Tokens of the stable prefix; null to leave it unmarked. */
   stable: number | null
   /** Returns the number of a section in the list of its sections. Defaults to its place. */
@@ -44,7 +46,7 @@ export function Bar({
     <div
       className="context-bar"
       role="img"
-      aria-label={`${label}: ${formatNumber(used)} of ${formatNumber(scale)} tokens`}
+      aria-label={`${label}: ${formatNumber(used)} of ${formatNumber(budget)} tokens`}
     >
       <div className="segments">
         {sections.map((section, index) => (

@@ -5,11 +5,12 @@ import { countOf, formatNumber } from '../kit/text.ts'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { Bar, Swatch } from './bar.tsx'
-import { compare, type ComparedKind, type ComparedSource } from './comparison.ts'
+import { compare, type ComparedKind } from './comparison.ts'
 import type { Built } from './read-context.ts'
 import { KINDS, sectionsOf } from './sections.ts'
 import { describe } from './settings.ts'
 import { LoadedSourceList } from './sources/source-list.tsx'
+import type { SourceRef } from './sources/sources.ts'
 
 /** Returns a difference with its sign, `±0` for none. */
 const signed = (difference: number): string =>
@@ -62,7 +63,7 @@ function Differences({
   title: string
   client: Client
   actor: string
-  sources: readonly (ComparedSource & { from?: ComparedSource['kind'] })[]
+  sources: readonly (SourceRef & { from?: SourceRef['kind'] })[]
 }) {
   const byId = new Map(sources.map((source) => [source.id, source]))
   if (sources.length === 0) return null
@@ -74,7 +75,7 @@ function Differences({
       <LoadedSourceList
         client={client}
         actor={actor}
-        ids={sources.map(({ id }) => id)}
+        sources={sources}
         note={(id) => {
           const { kind, from } = byId.get(id)!
           return <span className="chip">{from ? `${KINDS[from]} → ${KINDS[kind]}` : KINDS[kind]}</span>
@@ -104,12 +105,13 @@ export function Compare({ before, now, onEnd }: { before: Built; now: Built; onE
       ].map(({ built, when }) => (
         <div key={when}>
           <p className="muted">
-            <strong>{when}</strong>: {nameOf(built.settings.actor)} · {describe(built.settings)}
+            <strong>{when}</strong>: <bdi>{nameOf(built.settings.actor)}</bdi> · <bdi>{describe(built.settings)}</bdi>
           </p>
           <Bar
             label={when}
             sections={sectionsOf(built.context)}
             used={built.context.tokenCount}
+            budget={built.context.tokenBudget}
             scale={scale}
             stable={null}
             numberOf={({ kind }) => kinds.findIndex((each) => each.kind === kind) + 1}

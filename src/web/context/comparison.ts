@@ -2,16 +2,15 @@
 
 import type { Context, ContextItem, ContextItemKind } from '../../client/index.ts'
 import { KINDS } from './sections.ts'
+import type { SourceRef } from './sources/sources.ts'
 
 export type ComparedKind = { kind: ContextItemKind; before: number; now: number }
-/** A source, and the kind of the section with it. */
-export type ComparedSource = { id: string; kind: ContextItemKind }
 export type Comparison = {
   kinds: ComparedKind[]
-  gained: ComparedSource[]
-  lost: ComparedSource[]
+  gained: SourceRef[]
+  lost: SourceRef[]
   /** Sources in both contexts, but in other sections. */
-  moved: (ComparedSource & { from: ContextItemKind })[]
+  moved: (SourceRef & { from: ContextItemKind })[]
 }
 
 type Compared = Pick<Context, 'items'>

@@ -23,7 +23,7 @@ function Omission({ client, actor, item }: { client: Client; actor: string; item
   return (
     <details className="context-section" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{head}</summary>
-      {isOpen && <LoadedSourceList client={client} actor={actor} ids={sourceIds} />}
+      {isOpen && <LoadedSourceList client={client} actor={actor} sources={sourceIds.map((id) => ({ id, kind }))} />}
     </details>
   )
 }

@@ -84,7 +84,7 @@ export function Options({ settings, onChange }: Changing) {
               value={settings.strategy ?? ''}
               onChange={({ target }) => onChange({ strategy: (target.value || null) as ContextStrategy | null })}
             >
-              <option value="">Default of the server</option>
+              <option value="">Default of the tenant</option>
               {(Object.keys(STRATEGIES) as ContextStrategy[]).map((strategy) => (
                 <option key={strategy} value={strategy}>
                   {STRATEGIES[strategy]}

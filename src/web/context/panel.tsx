@@ -85,7 +85,7 @@ function Result({ built, children }: { built: Built; children: ReactNode }) {
           {truncated ? 'some sources did not fit' : 'every source is included or summarised'}
         </span>
       </div>
-      <Bar label="Tokens used" sections={sections} used={tokenCount} scale={tokenBudget} stable={stablePrefixTokens} />
+      <Bar label="Tokens used" sections={sections} used={tokenCount} budget={tokenBudget} stable={stablePrefixTokens} />
       {stablePrefixTokens > 0 && (
         <p className="hint">
           The next context usually begins with the same {countOf(stablePrefixTokens, 'token')}, so a provider can cache
@@ -127,6 +127,8 @@ export default function Panel() {
   const { value, error, isLoading, reload } = useLoad(
     (signal) => readContext(clientOf(settled.actor), id, settled, signal),
     key,
+    // The result dims while another one is loaded: it would flicker while the person moves the slider.
+    { keepsPrevious: true },
   )
   const set = (changed: Partial<Settings>) => change({ changes: { ...changes, ...changed } })
   const isBusy = isLoading || JSON.stringify(settings) !== text

@@ -2,7 +2,7 @@
 // server without authentication, nor return the budget that is required.
 
 import type { Client, Context, MessageFormat } from '../../client/index.ts'
-import { payloadOf, USER_ERROR } from '../kit/result.ts'
+import { call, payloadOf, USER_ERROR } from '../kit/result.ts'
 import { inputOf, type Settings } from './settings.ts'
 
 /** A context with the settings that led to it. */
@@ -28,7 +28,6 @@ const BUILD = `query BuildContext($input: BuildContextInput!) {
       items { kind included reason tokenCount sourceIds }
       tokenCount tokenBudget truncated stablePrefixTokens id createdAt asOfSeq goneSourceIds
     }
-    ... on BudgetTooSmall { required }
     ${USER_ERROR}
   }
 }`
@@ -38,8 +37,10 @@ const RENDER = `query RenderContext($input: BuildContextInput!, $format: Message
 }`
 
 /** The participant is named even if it is the viewer: otherwise, each turn would keep its role. */
-const variablesOf = (conversationId: string, settings: Settings) => ({
-  input: { ...inputOf(settings), conversationId, as: settings.actor },
+const inputFor = (conversationId: string, settings: Settings) => ({
+  ...inputOf(settings),
+  conversationId,
+  as: settings.actor,
 })
 
 type Result = Context | (Omit<TooSmall, 'settings'> & { code: string })
@@ -51,7 +52,7 @@ export async function readContext(
   settings: Settings,
   signal: AbortSignal,
 ): Promise<Built | TooSmall> {
-  const variables = variablesOf(conversationId, settings)
+  const variables = { input: inputFor(conversationId, settings) }
   const { buildContext } = await client.request<{ buildContext: Result }>(BUILD, variables, { signal })
   if ('required' in buildContext) return { settings, required: buildContext.required }
   return { settings, context: payloadOf(buildContext) }
@@ -64,7 +65,7 @@ export async function renderContext(
   settings: Settings,
   { format, signal }: { format: MessageFormat; signal: AbortSignal },
 ): Promise<unknown> {
-  const variables = { ...variablesOf(conversationId, settings), format }
-  const { buildContext } = await client.request<{ buildContext: { rendered: unknown } }>(RENDER, variables, { signal })
-  return payloadOf(buildContext).rendered
+  const input = inputFor(conversationId, settings)
+  const operation = { document: RENDER, input, variables: { format } }
+  return (await call<{ rendered: unknown }>(client, operation, { signal })).rendered
 }

@@ -8,6 +8,7 @@ import { Swatch } from './bar.tsx'
 import { OtherParts } from './parts.tsx'
 import { usualReasonOf, type Entry, type Section } from './sections.ts'
 import { SourceList, useSources, type Lookup } from './sources/source-list.tsx'
+import type { SourceRef } from './sources/sources.ts'
 import { TurnLink } from './sources/turn-link.tsx'
 
 /** Number of messages that are shown at first, and that a button adds. */
@@ -35,6 +36,8 @@ function Content({ message: { content, parts } }: { message: ContextMessage }) {
   )
 }
 
+const sourcesIn = ({ message, item: { kind } }: Entry): SourceRef[] => message.sourceIds.map((id) => ({ id, kind }))
+
 const isPlaced = (source: ReturnType<Lookup> | null) =>
   source !== null && typeof source !== 'string' && source.__typename === 'Turn'
 
@@ -48,10 +51,11 @@ function Message({
   lookup: Lookup
   hasReason: boolean
 }) {
-  const { role, name, tokenCount, sourceIds } = message
+  const { role, name, tokenCount } = message
+  const sources = sourcesIn({ message, item })
   // A message that is one turn repeats its text, so a link is enough.
-  const isTurn = sourceIds.length === 1 && (item.kind === 'RECENT' || item.kind === 'PINNED')
-  const turn = isTurn ? lookup(sourceIds[0]!) : null
+  const isTurn = sources.length === 1 && (item.kind === 'RECENT' || item.kind === 'PINNED')
+  const turn = isTurn ? lookup(sources[0]!.id) : null
   return (
     <li className="context-message">
       <div className="row">
@@ -62,10 +66,10 @@ function Message({
       </div>
       {hasReason && <p className="muted">Why: {item.reason}.</p>}
       <Content message={message} />
-      {sourceIds.length > 0 && !isTurn && (
+      {sources.length > 0 && !isTurn && (
         <div className="from">
           <span className="muted">From</span>
-          <SourceList ids={sourceIds} lookup={lookup} />
+          <SourceList sources={sources} lookup={lookup} />
         </div>
       )}
     </li>
@@ -76,11 +80,7 @@ function Messages({ client, actor, entries }: { client: Client; actor: string; e
   const usual = usualReasonOf(entries)
   const [limit, setLimit] = useState(PAGE)
   const shown = entries.slice(0, limit)
-  const { lookup, error, reload } = useSources(
-    client,
-    actor,
-    shown.flatMap(({ message }) => message.sourceIds),
-  )
+  const { lookup, error, reload } = useSources(client, actor, shown.flatMap(sourcesIn))
   const rest = entries.length - limit
   return (
     <>

@@ -1,15 +1,28 @@
 // A modal dialog. The browser traps the focus in it, restores the focus afterwards, and closes it on Escape.
 
-import { useEffect, useId, useRef, type ReactNode } from 'react'
+import { useId, useLayoutEffect, useRef, type ReactNode } from 'react'
 
 const FIELDS = 'input, select, textarea'
 
-export function Dialog({ title, onClose, children }: { title: string; onClose(): void; children: ReactNode }) {
+/**
+ * `onClose`: called by the button ✕, by Escape and by a press beside the dialog; null while none of them may close it. The
+ * focus is then on the first control of the content.
+ */
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string
+  onClose: (() => void) | null
+  children: ReactNode
+}) {
   const element = useRef<HTMLDialogElement>(null)
   /** Whether the pointer was pressed beside the dialog: a selection of text may only end there. */
   const isBeside = useRef(false)
   const id = useId()
-  useEffect(() => {
+  // A layout effect ends before React removes the element. The browser would not restore the focus after that.
+  useLayoutEffect(() => {
     const dialog = element.current!
     dialog.showModal()
     // The browser has focused the button that closes the dialog, because that comes first.
@@ -23,17 +36,31 @@ export function Dialog({ title, onClose, children }: { title: string; onClose():
       onCancel={(event) => {
         // React removes the dialog.
         event.preventDefault()
-        onClose()
+        onClose?.()
+      }}
+      onClose={() => {
+        // The event of a removed dialog arrives later.
+        if (!element.current) return
+        // A browser closes the dialog itself on a second Escape, although the first one was prevented.
+        if (onClose) onClose()
+        else element.current.showModal()
       }}
       onPointerDown={({ target }) => {
         isBeside.current = target === element.current
       }}
-      onClick={({ target }) => isBeside.current && target === element.current && onClose()}
+      onClick={({ target }) => isBeside.current && target === element.current && onClose?.()}
     >
       <div className="dialog">
         <header>
           <h2 id={id}>{title}</h2>
-          <button type="button" className="quiet" aria-label="Close" onClick={onClose}>
+          <button
+            type="button"
+            className="quiet"
+            aria-label="Close"
+            // Hidden without a change of the layout.
+            style={{ visibility: onClose ? undefined : 'hidden' }}
+            onClick={onClose ?? undefined}
+          >
             ✕
           </button>
         </header>

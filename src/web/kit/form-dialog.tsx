@@ -1,6 +1,7 @@
-// A dialog with a form. Its button starts an action, and the dialog closes once the action has succeeded.
+// A dialog with a form. Its button starts an action, and the dialog closes once the action has succeeded. While the action
+// runs, it cannot be closed, because that would not stop the action.
 
-import type { FormEvent, ReactNode } from 'react'
+import { useRef, type FormEvent, type ReactNode } from 'react'
 import { Dialog } from './dialog.tsx'
 import { useAction } from './load.ts'
 import { Failure } from './notice.tsx'
@@ -27,20 +28,23 @@ export function FormDialog({
   children: ReactNode
 }) {
   const { run, error, isRunning } = useAction(act)
+  const form = useRef<HTMLFormElement>(null)
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
-    if (await run(new FormData(event.currentTarget))) onClose()
+    const hasSucceeded = await run(new FormData(event.currentTarget))
+    // Another dialog may have replaced this one.
+    if (hasSucceeded && form.current) onClose()
   }
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => void submit(event)}>
+    <Dialog title={title} onClose={isRunning ? null : onClose}>
+      <form className="stack" ref={form} onSubmit={(event) => void submit(event)}>
         {children}
         <Failure error={error} />
         <div className="row">
           <button type="submit" className={isDangerous ? 'dangerous' : 'primary'} disabled={isRunning || isBlocked}>
             {isRunning ? 'Sending …' : verb}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" onClick={onClose} disabled={isRunning}>
             Cancel
           </button>
         </div>

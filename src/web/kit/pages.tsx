@@ -2,7 +2,7 @@
 
 import { useState } from 'react'
 import type { Page } from '../../client/index.ts'
-import { useLoad, type Loaded } from './load.ts'
+import { useLoad, type Loaded, type LoadOptions } from './load.ts'
 
 /** Number of items that are shown at first, and that a button adds. A server allows pages of this size. */
 const PAGE = 50
@@ -30,7 +30,7 @@ export async function readFirst<Item>(
   return { items, hasMore: after !== null }
 }
 
-type PagedList<Item> = Omit<Loaded<unknown>, 'value'> & {
+type PagedList<Item> = Omit<Loaded<unknown>, 'value' | 'put'> & {
   /** Null before the first load. */
   items: readonly Item[] | null
   /** Shows the next page; null if there is none. */
@@ -40,24 +40,29 @@ type PagedList<Item> = Omit<Loaded<unknown>, 'value'> & {
 }
 
 /**
- * Loads the first page of a list, and more pages on request.
+ * Loads the first page of a list, and more pages on request. Another list begins with its first page.
  * @param key everything that the list depends on; null to load nothing
+ * @param options `version`: see useLoad
  */
 export function usePages<Item>(
   read: (page: Parameters<Read<Item>>[0], signal: AbortSignal) => ReturnType<Read<Item>>,
   key: unknown,
+  { version = null }: Pick<LoadOptions, 'version'> = {},
 ): PagedList<Item> {
-  const [count, setCount] = useState(PAGE)
-  const { value, ...state } = useLoad(
-    (signal) => readFirst(count, (page) => read(page, signal)),
-    key === null ? null : [key, count],
-  )
+  const text = JSON.stringify(key)
+  const [wanted, setWanted] = useState({ key: text, count: PAGE })
+  const count = wanted.key === text ? wanted.count : PAGE
+  const { value, error, isLoading, reload } = useLoad((signal) => readFirst(count, (page) => read(page, signal)), key, {
+    version: [version, count],
+  })
   const items = value?.items ?? null
   return {
-    ...state,
+    error,
+    isLoading,
+    reload,
     items,
-    more: value?.hasMore ? () => setCount(items!.length + PAGE) : null,
-    isLoadingMore: state.isLoading && items !== null && items.length < count,
+    more: value?.hasMore ? () => setWanted({ key: text, count: items!.length + PAGE }) : null,
+    isLoadingMore: isLoading && items !== null && items.length < count,
   }
 }
 

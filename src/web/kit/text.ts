@@ -6,6 +6,12 @@ const numbers = new Intl.NumberFormat()
 /** Returns a number with the separators of the browser's language. */
 export const formatNumber = (value: number | string): string => numbers.format(Number(value))
 
+/** Returns a share from 0 to 1 in per cent, with at most `digits` decimals; a dash for null. */
+export const percentOf = (share: number | null, digits = 0): string =>
+  share === null
+    ? '–'
+    : new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: digits }).format(share)
+
 /** Returns `1 turn`, `2 turns`. */
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`

@@ -2,18 +2,17 @@
 
 import { TurnLink } from '../context/sources/turn-link.tsx'
 import { Menu } from '../kit/menu.tsx'
-import { dateOf, whenOf } from '../kit/text.ts'
+import { dateOf, percentOf, whenOf } from '../kit/text.ts'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { periodText, statementOf, supersededText } from './history.ts'
-import { percentOf } from './outcome.ts'
-import type { KnownFact, PlacedTurn } from './queries.ts'
+import type { FactDetails, TurnRef } from './queries.ts'
 
-const SAID_BY: Record<KnownFact['saidBy'], string> = { HUMAN: 'a person', AGENT: 'an agent', TOOL: 'a tool' }
+const SAID_BY: Record<FactDetails['saidBy'], string> = { HUMAN: 'a person', AGENT: 'an agent', TOOL: 'a tool' }
 
-export type FactAct = { kind: 'retract' | 'restore' | 'again'; fact: KnownFact }
+export type FactAct = { kind: 'retract' | 'restore' | 'again'; fact: FactDetails }
 
 /** Returns the actions that the state of the fact allows. */
-function itemsOf(fact: KnownFact, onAct: (act: FactAct) => void) {
+function itemsOf(fact: FactDetails, onAct: (act: FactAct) => void) {
   const item = (kind: FactAct['kind'], label: string) => ({ label, onSelect: () => onAct({ kind, fact }) })
   if (fact.supersedeReason === null) return [{ ...item('retract', 'Retract …'), isDangerous: true }]
   if (fact.supersedeReason === 'DUPLICATED' || fact.supersedeReason === 'CONTRADICTED') {
@@ -22,16 +21,17 @@ function itemsOf(fact: KnownFact, onAct: (act: FactAct) => void) {
   return [item('again', 'Record again …')]
 }
 
-function Said({ turn: { position, conversation, actor } }: { turn: PlacedTurn }) {
+function Said({ turn: { position, conversation, actor } }: { turn: TurnRef }) {
   const { nameOf } = useOpenConversation()
   return (
     <>
-      Said in <TurnLink position={position} conversation={conversation} label={`turn ${position}`} /> by {nameOf(actor)}
+      Said in <TurnLink position={position} conversation={conversation} label={`turn ${position}`} /> by{' '}
+      <bdi>{nameOf(actor)}</bdi>
     </>
   )
 }
 
-function Sources({ fact: { sources } }: { fact: KnownFact }) {
+function Sources({ fact: { sources } }: { fact: FactDetails }) {
   const { nameOf } = useOpenConversation()
   return (
     <ul className="plain sources" aria-label="Sources">
@@ -41,7 +41,8 @@ function Sources({ fact: { sources } }: { fact: KnownFact }) {
             <Said turn={turn} />
           ) : (
             <>
-              Recorded by {assertedBy === null ? 'an unknown actor' : nameOf(assertedBy)}, {whenOf(observedAt)}
+              Recorded by {assertedBy === null ? 'an unknown actor' : <bdi>{nameOf(assertedBy)}</bdi>},{' '}
+              {whenOf(observedAt)}
             </>
           )}
         </li>
@@ -51,7 +52,7 @@ function Sources({ fact: { sources } }: { fact: KnownFact }) {
   )
 }
 
-function Details({ fact }: { fact: KnownFact }) {
+function Details({ fact }: { fact: FactDetails }) {
   const { nameOf } = useOpenConversation()
   const { usedIn, userId, observedAt, importance, restoredAt, restoreNote } = fact
   const period = periodText(fact)
@@ -64,7 +65,7 @@ function Details({ fact }: { fact: KnownFact }) {
         <dt>True</dt>
         <dd>{period ?? 'no period is known'}</dd>
         <dt>About</dt>
-        <dd>{userId === null ? 'no participant' : nameOf(userId)}</dd>
+        <dd>{userId === null ? 'no participant' : <bdi>{nameOf(userId)}</bdi>}</dd>
         <dt>Importance</dt>
         <dd>{percentOf(importance)}, from how often and how recently it was stated and recalled</dd>
         {restoredAt && (
@@ -72,7 +73,11 @@ function Details({ fact }: { fact: KnownFact }) {
             <dt>Restored</dt>
             <dd>
               {dateOf(restoredAt)}
-              {restoreNote && `: ${restoreNote}`}
+              {restoreNote && (
+                <>
+                  : <bdi>{restoreNote}</bdi>
+                </>
+              )}
             </dd>
           </>
         )}
@@ -97,8 +102,8 @@ export function FactCard({
   supersedes,
   onAct,
 }: {
-  fact: KnownFact
-  supersedes: readonly KnownFact[]
+  fact: FactDetails
+  supersedes: readonly FactDetails[]
   onAct: ((act: FactAct) => void) | null
 }) {
   const { nameOf } = useOpenConversation()
@@ -124,7 +129,8 @@ export function FactCard({
         </p>
       )}
       <p className="muted">
-        {assertedBy === null ? 'Unknown' : nameOf(assertedBy)}, {SAID_BY[saidBy]} · confidence {percentOf(confidence)}
+        {assertedBy === null ? 'Unknown' : <bdi>{nameOf(assertedBy)}</bdi>}, {SAID_BY[saidBy]} · confidence{' '}
+        {percentOf(confidence)}
       </p>
       <Sources fact={fact} />
       {supersedes.length > 0 && (

@@ -6,7 +6,7 @@ import { countOf } from '../kit/text.ts'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { statementOf } from './history.ts'
-import { undoReconciliation, type KnownFact, type Statement } from './queries.ts'
+import { undoReconciliation, type FactDetails, type Statement } from './queries.ts'
 
 /** `onDone` receives the outcome, in words. */
 type Ending = { onDone(outcome: string): void; onClose(): void }
@@ -24,7 +24,7 @@ const ReasonField = () => (
   </label>
 )
 
-export function RetractDialog({ fact, onDone, onClose }: Ending & { fact: KnownFact }) {
+export function RetractDialog({ fact, onDone, onClose }: Ending & { fact: FactDetails }) {
   const { client } = useSession()
   return (
     <FormDialog
@@ -46,7 +46,7 @@ export function RetractDialog({ fact, onDone, onClose }: Ending & { fact: KnownF
   )
 }
 
-export function RestoreDialog({ fact, onDone, onClose }: Ending & { fact: KnownFact }) {
+export function RestoreDialog({ fact, onDone, onClose }: Ending & { fact: FactDetails }) {
   const { client } = useSession()
   const isMerged = fact.supersedeReason === 'DUPLICATED'
   return (
@@ -87,7 +87,11 @@ export function RecordDialog({ draft, onDone, onClose }: Ending & { draft: State
       validTo: dayIn(data, 'validTo'),
     })
     const [fact] = facts
-    onDone(fact ? `Recorded: ${statementOf(fact)}.` : 'The fact is known already, and has got another source.')
+    onDone(
+      fact
+        ? `Recorded: ${statementOf(fact)}.`
+        : 'The fact was already stored. Your recording was added to its sources.',
+    )
   }
   return (
     <FormDialog title="Record a fact" verb="Record" act={act} onClose={onClose}>

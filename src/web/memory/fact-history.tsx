@@ -4,7 +4,7 @@ import { TurnLink } from '../context/sources/turn-link.tsx'
 import { whenOf } from '../kit/text.ts'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { historyOf, supersededText, type FactEvent } from './history.ts'
-import type { KnownFact } from './queries.ts'
+import type { FactDetails } from './queries.ts'
 
 const MARKS: Record<FactEvent['kind'], string> = { stated: '+', superseded: '−', restored: '↺' }
 
@@ -22,13 +22,18 @@ function EventText({ event: { kind, fact } }: { event: FactEvent }) {
     )
   }
   const turn = fact.sources.nodes.find((source) => source.turn)?.turn
-  const by = fact.assertedBy === null ? '' : ` by ${nameOf(fact.assertedBy)}`
   return (
     <>
       <span dir="auto">{statement}</span>
-      <span className="muted" dir="auto">
-        {kind === 'restored' && `Active again${note(fact.restoreNote)}`}
-        {kind === 'stated' && `Stated${by}`}
+      <span className="muted">
+        {kind === 'restored' && <bdi>{`Active again${note(fact.restoreNote)}`}</bdi>}
+        {kind === 'stated' && 'Stated'}
+        {kind === 'stated' && fact.assertedBy !== null && (
+          <>
+            {' by '}
+            <bdi>{nameOf(fact.assertedBy)}</bdi>
+          </>
+        )}
         {kind === 'stated' && turn && (
           <>
             {' '}
@@ -42,7 +47,7 @@ function EventText({ event: { kind, fact } }: { event: FactEvent }) {
 
 const note = (text: string | null): string => (text ? `: ${text}` : '')
 
-export const FactHistory = ({ facts }: { facts: readonly KnownFact[] }) => (
+export const FactHistory = ({ facts }: { facts: readonly FactDetails[] }) => (
   <ul className="plain stack" aria-label="History by subject">
     {historyOf(facts).map(({ subject, events }) => (
       <li key={subject} className="card">

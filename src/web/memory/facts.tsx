@@ -11,8 +11,8 @@ import { FactCard, type FactAct } from './fact-card.tsx'
 import { RecordDialog, RestoreDialog, RetractDialog } from './fact-forms.tsx'
 import { FactHistory } from './fact-history.tsx'
 import { useChanges } from './changes.ts'
-import { extractedText, reconciledText, refusalOf } from './outcome.ts'
-import { readFacts, reconcileFacts, type KnownFact } from './queries.ts'
+import { extractedText, isPresent, reconciledText, refusalOf } from './outcome.ts'
+import { readFacts, reconcileFacts, type FactDetails } from './queries.ts'
 
 const CHANGES = ['FACTS_CHANGED'] as const
 
@@ -52,13 +52,10 @@ function FilterForm({ filter, onChange }: { filter: Filter; onChange(changes: Pa
 /** Actions about all facts of the conversation. `onDone` receives the outcome, in words. */
 function Actions({ onDone, onRecord }: { onDone(outcome: string): void; onRecord(): void }) {
   const { client, viewer } = useSession()
-  const { id, conversation, present } = useOpenConversation()
+  const { id, conversation, transcript } = useOpenConversation()
   const extract = useAction(async () => onDone(extractedText(await conversation.extractFacts())))
   const reconcile = useAction(async () => onDone(reconciledText(await reconcileFacts(client, id))))
-  const refusal = refusalOf(
-    viewer,
-    present.some(({ actor }) => actor === viewer.actor),
-  )
+  const refusal = refusalOf(viewer, isPresent(transcript))
   if (refusal !== null) return <p className="hint">{refusal}</p>
   return (
     <>
@@ -84,7 +81,7 @@ function List({
   shown,
   onAct,
 }: {
-  facts: readonly KnownFact[]
+  facts: readonly FactDetails[]
   shown: Shown
   onAct: ((act: FactAct) => void) | null
 }) {
@@ -105,7 +102,7 @@ function List({
 
 export function Facts() {
   const { client, viewer } = useSession()
-  const { id, conversation, present } = useOpenConversation()
+  const { id, conversation, transcript } = useOpenConversation()
   const [filter, change] = useKept<Filter>(`facts ${id}`, { text: '', shown: 'active' })
   const [outcome, setOutcome] = useState<string | null>(null)
   const [dialog, setDialog] = useState<Dialogs | null>(null)
@@ -119,13 +116,10 @@ export function Facts() {
         { ...page, filter: { conversationId: id, includeSuperseded, text: text === '' ? null : text } },
         signal,
       ),
-    changes === null ? null : [id, text, includeSuperseded, changes],
+    changes === null ? null : [id, text, includeSuperseded],
+    { version: changes },
   )
-  const mayChange =
-    refusalOf(
-      viewer,
-      present.some(({ actor }) => actor === viewer.actor),
-    ) === null
+  const mayChange = refusalOf(viewer, isPresent(transcript)) === null
   const ending = { onDone: setOutcome, onClose: () => setDialog(null) }
   return (
     <>
@@ -137,7 +131,8 @@ export function Facts() {
       {items?.length === 0 && (
         <Empty>
           {text !== '' && 'No fact contains this.'}
-          {text === '' && `No facts yet.${mayChange ? ' Extract them from the turns, or record one.' : ''}`}
+          {text === ''
+            && `No ${includeSuperseded ? '' : 'active '}facts.${mayChange ? ' Extract them from the turns, or record one.' : ''}`}
         </Empty>
       )}
       {items && (

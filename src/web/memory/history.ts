@@ -1,9 +1,9 @@
 // The history of facts: when each was stated, superseded and restored, for each subject.
 
 import { dateOf } from '../kit/text.ts'
-import type { KnownFact, Statement } from './queries.ts'
+import type { FactDetails, Statement } from './queries.ts'
 
-export type FactEvent = { at: string; kind: 'stated' | 'superseded' | 'restored'; fact: KnownFact }
+export type FactEvent = { at: string; kind: 'stated' | 'superseded' | 'restored'; fact: FactDetails }
 type SubjectHistory = { subject: string; events: FactEvent[] }
 
 export const statementOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
@@ -12,7 +12,7 @@ export const statementOf = ({ subject, predicate, object }: Statement): string =
 const ORDER = { stated: 0, superseded: 1, restored: 2 }
 
 /** A fact that is active again keeps no time at which it was superseded. */
-function eventsOf(fact: KnownFact): FactEvent[] {
+function eventsOf(fact: FactDetails): FactEvent[] {
   const { observedAt, supersededAt, restoredAt } = fact
   const stated: FactEvent = { at: observedAt, kind: 'stated', fact }
   const restored: FactEvent[] = restoredAt ? [{ at: restoredAt, kind: 'restored', fact }] : []
@@ -21,7 +21,7 @@ function eventsOf(fact: KnownFact): FactEvent[] {
 }
 
 /** Returns the events of each subject, oldest first; the subject with the newest event is the first one. */
-export function historyOf(facts: readonly KnownFact[]): SubjectHistory[] {
+export function historyOf(facts: readonly FactDetails[]): SubjectHistory[] {
   const bySubject = new Map<string, SubjectHistory>()
   for (const fact of facts) {
     const key = fact.subject.toLowerCase()
@@ -38,7 +38,7 @@ export function historyOf(facts: readonly KnownFact[]): SubjectHistory[] {
 }
 
 /** Returns why a fact is not active any more, in words; null for an active fact. */
-export function supersededText({ supersedeReason, supersedeNote, supersededBy }: KnownFact): string | null {
+export function supersededText({ supersedeReason, supersedeNote, supersededBy }: FactDetails): string | null {
   const note = supersedeNote ? `: ${supersedeNote}` : ''
   const by = (text: string) =>
     `${text} ${supersededBy ? `“${statementOf(supersededBy)}”` : 'a fact that is not visible'}`
@@ -70,7 +70,7 @@ function momentOf(at: string): string {
 }
 
 /** Returns the period in which a fact is true, in words; null if neither end is known. */
-export function periodText({ validFrom, validTo }: Pick<KnownFact, 'validFrom' | 'validTo'>): string | null {
+export function periodText({ validFrom, validTo }: Pick<FactDetails, 'validFrom' | 'validTo'>): string | null {
   if (validFrom && validTo) return `${momentOf(validFrom)} to ${momentOf(validTo)}`
   if (validFrom) return `since ${momentOf(validFrom)}`
   return validTo ? `until ${momentOf(validTo)}` : null

@@ -2,11 +2,11 @@
 
 import { useState, type CSSProperties } from 'react'
 import { TurnLink } from '../context/sources/turn-link.tsx'
-import { formatNumber, whenOf } from '../kit/text.ts'
+import type { PlacedTurn } from '../kit/result.ts'
+import { formatNumber, percentOf, whenOf } from '../kit/text.ts'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { statementOf } from './history.ts'
-import { percentOf } from './outcome.ts'
-import type { Hit, Named } from './queries.ts'
+import type { Hit } from './queries.ts'
 import { excerptOf, markWords } from './words.ts'
 
 /** Length above which the text of a hit is shortened at first, in UTF-16 units. */
@@ -78,7 +78,7 @@ type Described = {
   at: string
   text: string
   /** Where the memory can be shown; null if no turn of it is visible. */
-  place: { position: number; conversation: Named } | null
+  place: PlacedTurn | null
 }
 
 function describe({ memory }: Hit): Described {

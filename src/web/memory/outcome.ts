@@ -1,7 +1,15 @@
 // The outcomes of the actions of the panel, in words, and the reasons why actions are refused.
 
-import { countOf, formatNumber } from '../kit/text.ts'
+import { countOf, formatNumber, percentOf } from '../kit/text.ts'
+import type { TranscriptState } from '../../client/index.ts'
 import type { Coverage, Plan, Reconciled } from './queries.ts'
+
+/**
+ * Whether the viewer is a participant that has not left. The transcript knows only some of the participants, so one that
+ * it does not know has not left for all it knows.
+ */
+export const isPresent = ({ viewer, participants }: Pick<TranscriptState, 'viewer' | 'participants'>): boolean =>
+  viewer !== null && !participants.some(({ actor, leftAt }) => actor === viewer && leftAt !== null)
 
 /** Returns why the viewer cannot change the memory of the conversation; null if it can. */
 export function refusalOf({ rights }: { rights: readonly string[] }, isPresent: boolean): string | null {
@@ -11,9 +19,6 @@ export function refusalOf({ rights }: { rights: readonly string[] }, isPresent: 
   }
   return null
 }
-
-const percents = new Intl.NumberFormat(undefined, { style: 'percent' })
-export const percentOf = (share: number): string => percents.format(share)
 
 const SEARCHES: Record<Plan['vectorSearch'], string> = {
   APPROXIMATE: 'their vectors found by an index',
@@ -37,7 +42,7 @@ export function reconciledText({ merged, contradicted, kept }: Reconciled): stri
   return `${made} merged from duplicates, ${refuted} contradicted, ${left} kept.`
 }
 
-/** The turns were hidden if the numbers are null. */
+/** The numbers are null if the viewer does not see all turns. */
 export function compactedText({
   summaries,
   turnsCovered,

@@ -1,10 +1,12 @@
 // The tab "Profiles": the profile of each person who is present.
 
+import { useState } from 'react'
 import type { Participant } from '../../client/index.ts'
 import { Avatar } from '../kit/avatar.tsx'
 import { useAction, useLoad } from '../kit/load.ts'
 import { Markdown } from '../kit/markdown.tsx'
 import { Empty, Failure } from '../kit/notice.tsx'
+import { More } from '../kit/pages.tsx'
 import { countOf, dateOf } from '../kit/text.ts'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
@@ -12,11 +14,15 @@ import { useChanges } from './changes.ts'
 
 const CHANGES = ['FACTS_CHANGED'] as const
 
+/** Number of people that are shown at first, and that a button adds: the profile of each is a call of its own. */
+const PAGE = 20
+
 function Profile({ userId, changes }: { userId: string; changes: number | null }) {
   const { client, viewer } = useSession()
   const { value, error, isLoading, reload } = useLoad(
     async (signal) => ({ profile: await client.profile(userId, { signal }) }),
-    changes === null ? null : [userId, changes],
+    changes === null ? null : userId,
+    { version: changes },
   )
   const refresh = useAction(async () => {
     await client.refreshProfile(userId)
@@ -73,14 +79,18 @@ function Person({ person: { actor }, changes }: { person: Participant; changes: 
 export function Profiles() {
   const { conversation, present, transcript } = useOpenConversation()
   const changes = useChanges(conversation, CHANGES)
+  const [limit, setLimit] = useState(PAGE)
   const people = present.filter(({ kind }) => kind === 'HUMAN')
   if (transcript.conversation === null) return <Empty>Loading …</Empty>
   if (people.length === 0) return <Empty>No person is present.</Empty>
   return (
-    <ul className="plain stack" aria-label="Profiles">
-      {people.map((person) => (
-        <Person key={person.actor} person={person} changes={changes} />
-      ))}
-    </ul>
+    <>
+      <ul className="plain stack" aria-label="Profiles">
+        {people.slice(0, limit).map((person) => (
+          <Person key={person.actor} person={person} changes={changes} />
+        ))}
+      </ul>
+      <More more={people.length > limit ? () => setLimit(limit + PAGE) : null} isLoading={false} />
+    </>
   )
 }

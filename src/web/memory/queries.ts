@@ -7,28 +7,17 @@ import type {
   Page,
   ParticipantKind,
   RecallInput,
-  SendOptions,
   SupersedeReason,
 } from '../../client/index.ts'
-import { payloadOf, USER_ERROR } from '../kit/result.ts'
+import { BY_MODEL } from '../../client/verbs/calls.ts'
+import { call, PAGE_INFO, USER_ERROR, type Named, type PlacedTurn } from '../kit/result.ts'
 
-export type Named = { id: string; title: string | null }
-export type PlacedTurn = { id: string; position: number; actor: string; conversation: Named }
-
-/** Returns the value of the only field. @throws ColloquyError, also if the value is an error of the result's union */
-async function call<Value>(
-  client: Client,
-  document: string,
-  variables: object,
-  options: SendOptions = {},
-): Promise<Value> {
-  const data = await client.request<Record<string, Value>>(document, { as: client.as, ...variables }, options)
-  return payloadOf(Object.values(data)[0]!)
-}
+/** A turn, and who wrote it. */
+export type TurnRef = PlacedTurn & { id: string; actor: string }
 
 const TURN = 'id position actor conversation { id title }'
 
-type RecalledTurn = PlacedTurn & { __typename: 'Turn'; text: string; createdAt: string }
+type RecalledTurn = TurnRef & { __typename: 'Turn'; text: string; createdAt: string }
 type RecalledFact = {
   __typename: 'Fact'
   id: string
@@ -80,17 +69,12 @@ const RECALL = `query Recall($input: RecallInput!) {
 
 /** Recalls with the scores of all signals. @throws ColloquyError */
 export const readRecall = (client: Client, input: RecallInput, signal?: AbortSignal): Promise<Recalled> =>
-  call(client, RECALL, { input: { as: client.as, ...input } }, { signal })
+  call(client, { document: RECALL, input: { ...input } }, { signal })
 
-type FactSource = {
-  assertedBy: string | null
-  observedAt: string
-  conversation: Named | null
-  turn: (PlacedTurn & { text: string }) | null
-}
+type FactSource = { assertedBy: string | null; observedAt: string; conversation: Named | null; turn: TurnRef | null }
 export type Statement = { id: string; subject: string; predicate: string; object: string }
 /** A fact with its history, its sources and its use. */
-export type KnownFact = Statement & {
+export type FactDetails = Statement & {
   confidence: number
   importance: number
   userId: string | null
@@ -106,7 +90,7 @@ export type KnownFact = Statement & {
   restoreNote: string | null
   supersededBy: Statement | null
   sources: { nodes: FactSource[]; pageInfo: { hasNextPage: boolean } }
-  usedIn: { nodes: PlacedTurn[]; pageInfo: { hasNextPage: boolean } }
+  usedIn: { nodes: TurnRef[]; pageInfo: { hasNextPage: boolean } }
 }
 
 const FACTS = `query FactsWithHistory($filter: FactFilter, $first: Int, $after: String, $as: String) {
@@ -116,12 +100,12 @@ const FACTS = `query FactsWithHistory($filter: FactFilter, $first: Int, $after: 
       supersededAt supersedeReason supersedeNote restoredAt restoreNote
       supersededBy { id subject predicate object }
       sources(first: 5) {
-        nodes { assertedBy observedAt conversation { id title } turn { ${TURN} text } }
+        nodes { assertedBy observedAt conversation { id title } turn { ${TURN} } }
         pageInfo { hasNextPage }
       }
       usedIn(first: 5) { nodes { ${TURN} } pageInfo { hasNextPage } }
     }
-    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    ${PAGE_INFO}
   }
 }`
 
@@ -130,7 +114,7 @@ export const readFacts = (
   client: Client,
   variables: { filter: FactFilter; first: number; after: string | null },
   signal?: AbortSignal,
-): Promise<Page<KnownFact>> => call(client, FACTS, variables, { signal })
+): Promise<Page<FactDetails>> => call(client, { document: FACTS, variables }, { signal })
 
 const UNDO = `mutation UndoReconciliation($input: UndoReconciliationInput!) {
   undoReconciliation(input: $input) { ... on UndoReconciliationPayload { fact { id } otherFacts { id } } ${USER_ERROR} }
@@ -142,7 +126,7 @@ export const undoReconciliation = (
   factId: string,
   reason: string | null,
 ): Promise<{ fact: { id: string }; otherFacts: { id: string }[] }> =>
-  call(client, UNDO, { input: { as: client.as, factId, reason } })
+  call(client, { document: UNDO, input: { factId, reason } })
 
 export type Reconciled = { contradicted: number; kept: number; merged: number }
 
@@ -150,12 +134,9 @@ const RECONCILE = `mutation ReconcileFacts($input: ReconcileFactsInput!) {
   reconcileFacts(input: $input) { ... on ReconcileFactsPayload { contradicted kept merged } ${USER_ERROR} }
 }`
 
-/** Time within which the server must answer a call for which it may ask a model, ms. */
-const BY_MODEL_MS = 120_000
-
 /** Merges duplicates, and supersedes facts that newer ones contradict. @throws ColloquyError */
 export const reconcileFacts = (client: Client, conversationId: string): Promise<Reconciled> =>
-  call(client, RECONCILE, { input: { as: client.as, conversationId } }, { timeoutMs: BY_MODEL_MS })
+  call(client, { document: RECONCILE, input: { conversationId } }, BY_MODEL)
 
 /** How far summaries cover the conversation, and when the next one is written. */
 export type Coverage = {
@@ -171,4 +152,4 @@ const COVERAGE = `query Coverage($id: ID!, $as: String) {
 }`
 
 export const readCoverage = (client: Client, id: string, signal?: AbortSignal): Promise<Coverage | null> =>
-  call(client, COVERAGE, { id }, { signal })
+  call(client, { document: COVERAGE, variables: { id } }, { signal })

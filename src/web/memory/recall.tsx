@@ -2,6 +2,7 @@
 
 import { useState } from 'react'
 import type { MemoryKind, RecallInput, RecallScope } from '../../client/index.ts'
+import { SCOPES } from '../context/settings.ts'
 import { useKept } from '../session/kept.ts'
 import { useAction, useLoad, useSettled } from '../kit/load.ts'
 import { Empty, Failure } from '../kit/notice.tsx'
@@ -12,11 +13,6 @@ import { HitItem } from './hit.tsx'
 import { planText } from './outcome.ts'
 import { readRecall, type Recalled } from './queries.ts'
 
-const SCOPES: Record<RecallScope, string> = {
-  CONVERSATION: 'This conversation',
-  OWNER: 'All conversations of its owner',
-  TENANT: 'Everything visible',
-}
 const KINDS: Record<MemoryKind, string> = { TURN: 'Turns', FACT: 'Facts', SUMMARY: 'Summaries' }
 
 /** Number of hits on a page. */
@@ -47,7 +43,7 @@ function SearchForm({ search: { query, scope, kinds }, onChange }: Changing) {
         <select value={scope} onChange={({ target }) => onChange({ scope: target.value as RecallScope })}>
           {(Object.keys(SCOPES) as RecallScope[]).map((each) => (
             <option key={each} value={each} disabled={each === 'TENANT' && !mayManage}>
-              {SCOPES[each]}
+              In {SCOPES[each]}
               {each === 'TENANT' && !mayManage ? ' (needs the right manage)' : ''}
             </option>
           ))}
@@ -71,35 +67,51 @@ function SearchForm({ search: { query, scope, kinds }, onChange }: Changing) {
   )
 }
 
-function Hits({ pages, query }: { pages: readonly Recalled[]; query: string }) {
-  const hits = pages.flatMap((page) => page.hits)
-  const best = Math.max(...hits.map(({ score }) => score))
-  if (hits.length === 0) return <Empty>Nothing was found.</Empty>
-  return (
-    <ol className="plain stack" aria-label="Hits, best first">
-      {hits.map((hit) => (
-        <HitItem key={hit.memory.id} hit={hit} query={query} best={best} />
-      ))}
-    </ol>
-  )
-}
-
 /**
- * Recalls the first page, again whenever the key changes, and a further one for each call of `more`. A page is never read
- * again for the next one: each recall costs a search.
+ * The hits of a search, page by page. A page is never read again for the next one, because each recall costs a search.
+ * `read`: recalls the page after a cursor.
  */
-function useRecall(read: (after: string | null, signal?: AbortSignal) => Promise<Recalled>, key: unknown) {
-  const first = useLoad((signal) => read(null, signal), key)
+function Found({
+  first,
+  query,
+  read,
+}: {
+  first: Recalled
+  query: string
+  read(after: string | null): Promise<Recalled>
+}) {
   const [further, setFurther] = useState<{ first: Recalled; pages: Recalled[] } | null>(null)
   // Further pages continue one first page, and are dropped with it.
-  const pages = first.value ? [first.value, ...(further?.first === first.value ? further.pages : [])] : []
-  const last = pages.at(-1)?.pageInfo
+  const pages = [first, ...(further?.first === first ? further.pages : [])]
+  const { hasNextPage, endCursor } = pages.at(-1)!.pageInfo
   const more = useAction(async () => {
-    if (!first.value || !last) return
-    const page = await read(last.endCursor)
-    setFurther({ first: first.value, pages: [...pages.slice(1), page] })
+    const page = await read(endCursor)
+    setFurther({ first, pages: [...pages.slice(1), page] })
   })
-  return { ...first, pages, more, hasMore: last?.hasNextPage ?? false }
+  const hits = pages.flatMap((page) => page.hits)
+  const best = Math.max(...hits.map(({ score }) => score))
+  return (
+    <>
+      <p className="hint" role="status">
+        {countOf(hits.length, 'hit')}
+        {hasNextPage ? ', and more' : ''}. {planText(first.plan)}
+      </p>
+      {hits.length === 0 && <Empty>Nothing was found.</Empty>}
+      {hits.length > 0 && (
+        <ol className="plain stack" aria-label="Hits, best first">
+          {hits.map((hit) => (
+            <HitItem key={hit.memory.id} hit={hit} query={query} best={best} />
+          ))}
+        </ol>
+      )}
+      <Failure error={more.error} onRetry={() => void more.run()} />
+      {hasNextPage && (
+        <button type="button" disabled={more.isRunning} onClick={() => void more.run()}>
+          {more.isRunning ? 'Loading …' : 'Show more'}
+        </button>
+      )}
+    </>
+  )
 }
 
 export function RecallTab() {
@@ -114,11 +126,8 @@ export function RecallTab() {
   const settled = JSON.parse(text) as Search
   const isEmpty = settled.query === '' || settled.kinds.length === 0
   const input: RecallInput = { ...settled, conversationId: id, k: PAGE }
-  const { pages, value, error, isLoading, reload, more, hasMore } = useRecall(
-    (after, signal) => readRecall(client, { ...input, after }, signal),
-    isEmpty ? null : text,
-  )
-  const count = pages.reduce((sum, { hits }) => sum + hits.length, 0)
+  const read = (after: string | null, signal?: AbortSignal) => readRecall(client, { ...input, after }, signal)
+  const { value, error, isLoading, reload } = useLoad((signal) => read(null, signal), isEmpty ? null : text)
   return (
     <>
       <SearchForm search={search} onChange={change} />
@@ -130,17 +139,8 @@ export function RecallTab() {
       {!isEmpty && !value && error === null && <Empty>Searching …</Empty>}
       {value && (
         <div className="stack" aria-busy={isLoading}>
-          <p className="hint" role="status">
-            {countOf(count, 'hit')}
-            {hasMore ? ', and more' : ''}. {planText(value.plan)}
-          </p>
-          <Hits key={text} pages={pages} query={settled.query} />
-          <Failure error={more.error} onRetry={() => void more.run()} />
-          {hasMore && (
-            <button type="button" disabled={more.isRunning || isLoading} onClick={() => void more.run()}>
-              {more.isRunning ? 'Loading …' : 'Show more'}
-            </button>
-          )}
+          {/* Another search begins anew, also with what failed. */}
+          <Found key={text} first={value} query={settled.query} read={read} />
         </div>
       )}
     </>

@@ -11,7 +11,7 @@ import { countOf, dateOf } from '../kit/text.ts'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { useChanges } from './changes.ts'
-import { compactedText, policyText, refusalOf } from './outcome.ts'
+import { compactedText, isPresent, policyText, refusalOf } from './outcome.ts'
 import { readCoverage } from './queries.ts'
 
 /** An edited or erased turn can end the summary that covers it. */
@@ -40,16 +40,13 @@ function SummaryItem({ summary }: { summary: Summary }) {
 /** `onDone` receives the outcome, in words. */
 function Actions({ onDone }: { onDone(outcome: string): void }) {
   const { viewer } = useSession()
-  const { conversation, present } = useOpenConversation()
+  const { conversation, transcript } = useOpenConversation()
   const summarize = useAction(async () => {
     const { fromPosition, toPosition, tokenCount } = await conversation.summarize()
     onDone(`Turns ${fromPosition} to ${toPosition} are summarised in ${countOf(tokenCount, 'token')}.`)
   })
   const compact = useAction(async () => onDone(compactedText(await conversation.compact())))
-  const refusal = refusalOf(
-    viewer,
-    present.some(({ actor }) => actor === viewer.actor),
-  )
+  const refusal = refusalOf(viewer, isPresent(transcript))
   if (refusal !== null) return <p className="hint">{refusal}</p>
   const isRunning = summarize.isRunning || compact.isRunning
   return (
@@ -73,12 +70,14 @@ export function Summaries() {
   const { id, conversation } = useOpenConversation()
   const [outcome, setOutcome] = useState<string | null>(null)
   const changes = useChanges(conversation, CHANGES)
-  const key = changes === null ? null : [id, changes]
+  const key = changes === null ? null : id
+  const version = { version: changes }
   const { items, error, isLoading, reload, more, isLoadingMore } = usePages(
     (page, signal) => conversation.summaries({ ...page, signal }),
     key,
+    version,
   )
-  const { value: coverage } = useLoad((signal) => readCoverage(client, id, signal), key)
+  const { value: coverage } = useLoad((signal) => readCoverage(client, id, signal), key, version)
   const through = coverage?.summarizedThrough
   return (
     <>

@@ -4,18 +4,13 @@ import { useState, type FormEvent, type ReactNode } from 'react'
 import { FormDialog } from '../kit/form-dialog.tsx'
 import { useAction } from '../kit/load.ts'
 import { Failure, Notice } from '../kit/notice.tsx'
+import { call } from '../kit/result.ts'
 import { Needs, rightName } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 import { ErasureItem, useErasures } from './receipts.tsx'
-import {
-  DELETE_CONVERSATION,
-  ERASE_USER,
-  mutate,
-  READ_ERASURE,
-  type Erasure as Started,
-  type Receipt,
-} from './requests.ts'
+import { DELETE_CONVERSATION, ERASE_USER, READ_ERASURE, type Erasure as Started, type Receipt } from './requests.ts'
+import { isSameName } from './words.ts'
 
 /** A dialog whose button works once the person has typed `name`. */
 function Confirmation({
@@ -39,7 +34,7 @@ function Confirmation({
       act={act}
       onClose={onClose}
       isDangerous
-      isBlocked={typed.trim() !== name.trim()}
+      isBlocked={!isSameName(typed, name)}
     >
       {children}
       <label className="field">
@@ -61,7 +56,7 @@ function EraseActor() {
   const actor = userId.trim()
   const isForeign = actor !== viewer.actor && !viewer.rights.includes('MANAGE')
   async function erase(): Promise<void> {
-    const { erasure } = await mutate<{ erasure: Started }>(client, { document: ERASE_USER, input: { userId: actor } })
+    const { erasure } = await call<{ erasure: Started }>(client, { document: ERASE_USER, input: { userId: actor } })
     put({ subject: actor, erasure })
   }
   const submit = (event: FormEvent) => {
@@ -121,7 +116,7 @@ function DeleteConversation() {
   const mayDelete = conversation?.owner === viewer.actor || viewer.rights.includes('MANAGE')
   async function erase(): Promise<void> {
     const input = { conversationId: id }
-    const { receipt } = await mutate<{ receipt: Receipt }>(client, { document: DELETE_CONVERSATION, input })
+    const { receipt } = await call<{ receipt: Receipt }>(client, { document: DELETE_CONVERSATION, input })
     put({ subject: name, erasure: { id: receipt.id, createdAt: receipt.completedAt, receipt } })
   }
   if (status === 'deleted') return <Notice>This conversation is deleted.</Notice>
@@ -131,7 +126,8 @@ function DeleteConversation() {
       <p className="hint">With all its turns and summaries, and the facts that have no other source.</p>
       {conversation && !mayDelete && (
         <Notice>
-          Only its owner ({conversation.owner}) may delete it, or a credential with the right {rightName('MANAGE')}.
+          Only its owner (<bdi>{conversation.owner}</bdi>) may delete it, or a credential with the right{' '}
+          {rightName('MANAGE')}.
         </Notice>
       )}
       <div className="row">
@@ -142,8 +138,8 @@ function DeleteConversation() {
       {isOpen && (
         <Confirmation title="Delete this conversation?" name={name} act={erase} onClose={() => setOpen(false)}>
           <p>
-            The conversation disappears for all participants. There is no undo. The receipt is then in this tab, in any
-            conversation that you open, until you leave.
+            The conversation disappears for all participants. There is no undo. The receipt stays in this tab until you
+            leave. Download it.
           </p>
         </Confirmation>
       )}

@@ -3,12 +3,12 @@
 import { useState } from 'react'
 import { Empty, Failure } from '../kit/notice.tsx'
 import { More, usePages } from '../kit/pages.tsx'
-import { countOf, dateOf, formatNumber } from '../kit/text.ts'
+import { countOf, dateOf, formatNumber, percentOf } from '../kit/text.ts'
 import { useRefresh } from '../kit/visible.ts'
 import { Needs } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
 import { READ_JOBS, type Embedding, type Job } from './requests.ts'
-import { durationOf, JOB_STATES, JOBS, partOf, percentOf } from './words.ts'
+import { durationOf, embeddedText, JOB_STATES, JOBS, partOf } from './words.ts'
 
 /** Time after which the jobs are read again, ms. */
 const REFRESH_MS = 5_000
@@ -22,8 +22,8 @@ function Progress({ embedding }: { embedding: Embedding }) {
       <progress aria-labelledby="embedding" max={1} value={part} />
       <p className="hint">
         {Number(remaining) === 0
-          ? `All ${countOf(Number(done), 'entry', 'entries')} are embedded by ${embedder}, for searches by meaning.`
-          : `${percentOf(part)}: ${formatNumber(done)} of ${formatNumber(Number(done) + Number(remaining))} entries by `
+          ? embeddedText(Number(done), embedder)
+          : `${percentOf(part, 1)}: ${formatNumber(done)} of ${formatNumber(Number(done) + Number(remaining))} entries by `
             + `${embedder}, ${formatNumber(Math.round(perSecond * 10) / 10)} per second`
             + `${etaSeconds === null ? '' : `, about ${durationOf(etaSeconds)} left`}.`}
         {serving !== embedder && ` Until then, searches use ${serving}.`}

@@ -4,10 +4,11 @@ import { CopyButton } from '../kit/copy.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { FormDialog, textOf } from '../kit/form-dialog.tsx'
 import { Notice } from '../kit/notice.tsx'
+import { call } from '../kit/result.ts'
 import { rightName } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
-import { CREATE_KEY, mutate, ROTATE_KEY, type ApiKey, type NewToken } from './requests.ts'
+import { CREATE_KEY, ROTATE_KEY, type ApiKey, type NewToken } from './requests.ts'
 import { durationOf, RIGHTS } from './words.ts'
 
 type Making = { onMade(made: NewToken): void; onClose(): void }
@@ -40,7 +41,7 @@ export function CreateKey({ onMade, onClose }: Making) {
   async function create(data: FormData): Promise<void> {
     const input = inputOf(data, id)
     if (input.rights.length === 0) throw new Error('Choose at least one right.')
-    onMade(await mutate<NewToken>(client, { document: CREATE_KEY, input }))
+    onMade(await call<NewToken>(client, { document: CREATE_KEY, input }))
   }
   return (
     <FormDialog title="Create an API key" verb="Create" act={create} onClose={onClose}>
@@ -99,7 +100,7 @@ export function RotateKey({ apiKey, onMade, onClose }: Making & { apiKey: ApiKey
   async function rotate(data: FormData): Promise<void> {
     const overlapSeconds = Number(textOf(data, 'overlap'))
     const input = { id: apiKey.id, expectedVersion: apiKey.version, overlapSeconds }
-    onMade(await mutate<NewToken>(client, { document: ROTATE_KEY, input }))
+    onMade(await call<NewToken>(client, { document: ROTATE_KEY, input }))
   }
   return (
     <FormDialog title="Rotate this key?" verb="Rotate" act={rotate} onClose={onClose}>
@@ -120,8 +121,9 @@ export function RotateKey({ apiKey, onMade, onClose }: Making & { apiKey: ApiKey
   )
 }
 
+/** Closes only by its button: the secret cannot be shown again. */
 export const NewSecret = ({ made: { apiKey, token }, onClose }: { made: NewToken; onClose(): void }) => (
-  <Dialog title="The secret of the key" onClose={onClose}>
+  <Dialog title="The secret of the key" onClose={null}>
     <Notice kind="success">
       Copy the secret of <strong dir="auto">{apiKey.name}</strong> now. The server keeps only a hash of it, and this
       page keeps nothing: it is never shown again.

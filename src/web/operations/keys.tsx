@@ -5,11 +5,12 @@ import { FormDialog } from '../kit/form-dialog.tsx'
 import { Menu } from '../kit/menu.tsx'
 import { Empty, Failure, Notice } from '../kit/notice.tsx'
 import { More, usePages } from '../kit/pages.tsx'
+import { call } from '../kit/result.ts'
 import { dateOf, whenOf } from '../kit/text.ts'
 import { Needs, rightName } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
 import { CreateKey, NewSecret, RotateKey } from './key-forms.tsx'
-import { mutate, READ_KEYS, REVOKE_KEY, type ApiKey, type NewToken } from './requests.ts'
+import { READ_KEYS, REVOKE_KEY, type ApiKey, type NewToken } from './requests.ts'
 import { keyState } from './words.ts'
 
 /** What the person does with a key. */
@@ -71,7 +72,7 @@ function KeyItem({ apiKey, onTask }: { apiKey: ApiKey; onTask(task: Task): void 
 function RevokeKey({ apiKey, onDone, onClose }: { apiKey: ApiKey; onDone(): void; onClose(): void }) {
   const { client } = useSession()
   async function revoke(): Promise<void> {
-    await mutate(client, { document: REVOKE_KEY, input: { id: apiKey.id } })
+    await call(client, { document: REVOKE_KEY, input: { id: apiKey.id } })
     onDone()
   }
   return (
@@ -123,8 +124,9 @@ function KeyList() {
       <More more={list.more} isLoading={list.isLoadingMore} />
       {task?.kind === 'create' && <CreateKey onMade={onMade} onClose={close} />}
       {task?.kind === 'rotate' && <RotateKey apiKey={task.key} onMade={onMade} onClose={close} />}
-      {made && <NewSecret made={made} onClose={() => setMade(null)} />}
       {task?.kind === 'revoke' && <RevokeKey apiKey={task.key} onDone={list.reload} onClose={close} />}
+      {/* Only after the form is closed, so that the focus returns to what opened the form. */}
+      {made && !task && <NewSecret made={made} onClose={() => setMade(null)} />}
     </div>
   )
 }

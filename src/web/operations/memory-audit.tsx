@@ -2,24 +2,24 @@
 
 import { useLoad } from '../kit/load.ts'
 import { Empty, Failure } from '../kit/notice.tsx'
-import { formatNumber } from '../kit/text.ts'
+import { formatNumber, percentOf } from '../kit/text.ts'
 import { Needs } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
 import { READ_MEMORY, type MemoryAudit as Audit } from './requests.ts'
-import { durationOf, percentOf } from './words.ts'
+import { durationOf } from './words.ts'
 
 /** Returns the rows of the table: the figure, its value, and what it means. */
 const rowsOf = (audit: Audit): readonly (readonly [name: string, value: string, meaning: string])[] => [
-  ['Active facts', formatNumber(audit.activeFacts), 'Facts that hold at present'],
+  ['Active facts', formatNumber(audit.activeFacts), 'Facts that are not superseded'],
   ['Superseded facts', formatNumber(audit.supersededFacts), 'Merged, contradicted or retracted; kept with the reason'],
   [
     'Repetitions',
-    `${formatNumber(audit.exactDuplicatesSkipped)} (${percentOf(audit.exactDuplicateRate)})`,
+    `${formatNumber(audit.exactDuplicatesSkipped)} (${percentOf(audit.exactDuplicateRate, 1)})`,
     'Assertions of a fact that was already stored',
   ],
-  ['Near duplicates', percentOf(audit.nearDuplicateRate), 'Sampled facts that say the same in other words'],
+  ['Near duplicates', percentOf(audit.nearDuplicateRate, 1), 'Sampled facts that say the same in other words'],
   ['Contradictions', formatNumber(audit.openContradictions), 'In the sample, not reconciled yet'],
-  ['Never recalled', percentOf(audit.neverRecalledRate), 'Active facts that no recall or context has returned'],
+  ['Never recalled', percentOf(audit.neverRecalledRate, 1), 'Active facts that no recall or context has returned'],
   ['Waiting jobs', formatNumber(audit.waitingJobs), 'Background jobs that wait for an attempt'],
   [
     'Oldest waiting job',

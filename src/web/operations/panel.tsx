@@ -1,7 +1,8 @@
 // The server, for operators: jobs, audits, keys, settings, retention, erasure.
 
-import { useId, useState } from 'react'
+import { useId } from 'react'
 import { Tabs } from '../kit/tabs.tsx'
+import { useKept } from '../session/kept.ts'
 import { AuditLog } from './audit-log.tsx'
 import { Erasure } from './erasure.tsx'
 import { Jobs } from './jobs.tsx'
@@ -24,12 +25,18 @@ type ViewName = keyof typeof VIEWS
 const TABS = Object.entries(VIEWS).map(([name, { label }]) => ({ name: name as ViewName, label }))
 
 export default function Panel() {
-  const [selected, setSelected] = useState<ViewName>('jobs')
+  const [{ selected }, change] = useKept<{ selected: ViewName }>('operations', { selected: 'jobs' })
   const panelId = useId()
   const { label, View } = VIEWS[selected]
   return (
     <div className="operations">
-      <Tabs label="Server" tabs={TABS} selected={selected} panelId={panelId} onSelect={setSelected} />
+      <Tabs
+        label="Server"
+        tabs={TABS}
+        selected={selected}
+        panelId={panelId}
+        onSelect={(name) => change({ selected: name })}
+      />
       <div id={panelId} role="tabpanel" aria-label={label}>
         <View />
       </div>

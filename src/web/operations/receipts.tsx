@@ -13,16 +13,16 @@ import { READ_ERASURE, VERIFY_RECEIPT, type Erasure, type Receipt } from './requ
 import { receiptFile, receiptRows } from './words.ts'
 
 /** An erasure. `subject`: what was erased, as the person named it. */
-type Known = { subject: string; erasure: Erasure }
+type SessionErasure = { subject: string; erasure: Erasure }
 
-const erasures = new WeakMap<Session, Store<readonly Known[]>>()
+const erasures = new WeakMap<Session, Store<readonly SessionErasure[]>>()
 
 /** Returns the erasures of the session. `put` adds one as the newest, or replaces the one with the same id. */
 export function useErasures() {
   const session = useSession()
-  const own = erasures.get(session) ?? createStore<readonly Known[]>([])
+  const own = erasures.get(session) ?? createStore<readonly SessionErasure[]>([])
   erasures.set(session, own)
-  function put(added: Known): void {
+  function put(added: SessionErasure): void {
     const known = own.get()
     const index = known.findIndex(({ erasure }) => erasure.id === added.erasure.id)
     own.set(index < 0 ? [added, ...known] : known.with(index, added))
@@ -36,7 +36,7 @@ function download({ name, content }: { name: string; content: string }): void {
   link.href = URL.createObjectURL(new Blob([content], { type: 'application/json' }))
   link.download = name
   link.click()
-  // The browser has begun to read the file when the current task has ended.
+  // Leaves the browser time to read the file.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }
 
@@ -44,6 +44,7 @@ function Signature({ document, signature }: { document: string; signature: strin
   const { client, viewer } = useSession()
   const [isGenuine, setGenuine] = useState<boolean | null>(null)
   const verify = useAction(async () => {
+    setGenuine(null)
     setGenuine((await client.request(VERIFY_RECEIPT, { document, signature })).verifyErasureReceipt)
   })
   if (signature === null) return <Notice>The receipt has no signature: the server has no INTEGRITY_KEY.</Notice>
@@ -136,7 +137,7 @@ function ReceiptView({ receipt }: { receipt: Receipt }) {
 const POLL_MS = 1_000
 
 /** An erasure, which is read again until it has its receipt. */
-export function ErasureItem({ known: { subject, erasure } }: { known: Known }) {
+export function ErasureItem({ known: { subject, erasure } }: { known: SessionErasure }) {
   const { client } = useSession()
   const { put } = useErasures()
   const [attempt, setAttempt] = useState(0)

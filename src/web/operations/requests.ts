@@ -1,20 +1,8 @@
 // The requests of the operator's views, and what they return.
 
 import type { Client, ErasureReceipt } from '../../client/index.ts'
-import { payloadOf, USER_ERROR } from '../kit/result.ts'
+import { PAGE_INFO, USER_ERROR, type Named } from '../kit/result.ts'
 import type { AuditVerification, BigNumber } from './words.ts'
-
-type Operation = { document: string; input: Record<string, unknown> }
-
-/**
- * Calls a mutation whose result is a payload or an error, and returns the payload. Sent only once.
- * @throws ColloquyError
- */
-export async function mutate<Payload>(client: Client, { document, input }: Operation): Promise<Payload> {
-  const given = client.as === undefined ? input : { as: client.as, ...input }
-  const answer = await client.request<Record<string, Payload>>(document, { input: given }, { once: true })
-  return payloadOf(Object.values(answer)[0]!)
-}
 
 /** Returns the document of a mutation. */
 const mutation = (field: string, selection: string): string => {
@@ -27,8 +15,6 @@ const mutation = (field: string, selection: string): string => {
 }`
 }
 
-const PAGE_INFO = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
-
 export type Job = {
   id: string
   name: string
@@ -38,7 +24,7 @@ export type Job = {
   ageSeconds: number
   lastError: string | null
   userId: string | null
-  conversation: { id: string; title: string | null } | null
+  conversation: Named | null
 }
 export type Embedding = {
   done: BigNumber
@@ -168,24 +154,21 @@ const SETTINGS = `redact retention ttlSeconds contextStrategy tokenBudget recall
 export const READ_SETTINGS = `query TenantSettings { tenantSettings { ${SETTINGS} } }`
 export const UPDATE_SETTINGS = mutation('updateTenantSettings', `tenantSettings { ${SETTINGS} }`)
 
-export type Kept = {
+/** The fields of a conversation that decide for how long it is kept, and who may change them. */
+export type RetentionSettings = {
   id: string
-  title: string | null
-  key: string | null
   owner: string
   version: number
-  createdAt: string
   retention: string
   expiresAt: string | null
   legalHold: boolean
   viewerParticipant: { administrator: boolean; leftAt: string | null } | null
 }
-export const READ_KEPT = `query Retention($id: ID!, $as: String) {
-  conversation(id: $id, as: $as) {
-    id title key owner version createdAt retention expiresAt legalHold viewerParticipant { administrator leftAt }
-  }
+const RETENTION = 'id owner version retention expiresAt legalHold viewerParticipant { administrator leftAt }'
+export const READ_RETENTION = `query Retention($id: ID!, $as: String) {
+  conversation(id: $id, as: $as) { ${RETENTION} }
 }`
-export const UPDATE_KEPT = mutation('updateConversation', 'conversation { id version }')
+export const UPDATE_RETENTION = mutation('updateConversation', `conversation { ${RETENTION} }`)
 export const SET_HOLD = mutation('setLegalHold', 'changed legalHold')
 
 const RECEIPT =

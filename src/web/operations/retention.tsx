@@ -3,62 +3,44 @@
 import { useState, type FormEvent } from 'react'
 import { useAction, useLoad } from '../kit/load.ts'
 import { Empty, Failure, Notice } from '../kit/notice.tsx'
-import { dateOf } from '../kit/text.ts'
+import { call } from '../kit/result.ts'
+import { dateOf, isolated } from '../kit/text.ts'
+import { useKept } from '../session/kept.ts'
 import { Needs, rightName } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
-import { mutate, READ_KEPT, SET_HOLD, UPDATE_KEPT, type Kept } from './requests.ts'
+import { READ_RETENTION, SET_HOLD, UPDATE_RETENTION, type RetentionSettings } from './requests.ts'
 import { localInput, RETENTIONS } from './words.ts'
 
 /** Why the viewer may not change the retention, in words; null if it may. */
-function refusalOf(kept: Kept, { actor, rights }: { actor: string; rights: readonly string[] }): string | null {
+function refusalOf(
+  { owner, viewerParticipant }: RetentionSettings,
+  { actor, rights }: { actor: string; rights: readonly string[] },
+): string | null {
   if (!rights.includes('WRITE')) return `To change this, a credential needs the right ${rightName('WRITE')}.`
-  const isAdministrator = kept.viewerParticipant?.administrator === true && kept.viewerParticipant.leftAt === null
-  if (kept.owner === actor || isAdministrator || rights.includes('MANAGE')) return null
+  const isAdministrator = viewerParticipant?.administrator === true && viewerParticipant.leftAt === null
+  if (owner === actor || isAdministrator || rights.includes('MANAGE')) return null
   const right = rightName('MANAGE')
-  return `To change this, you must be the owner (${kept.owner}) or an administrator, or have the right ${right}.`
+  return `To change this, you must be the owner (${isolated(owner)}) or an administrator, or have the right ${right}.`
 }
 
-function Form({ kept, onSaved }: { kept: Kept; onSaved(): void }) {
-  const { client, viewer } = useSession()
-  // What the person has changed stays when the conversation is read again after a conflict.
-  const [edited, setEdited] = useState<{ retention?: string; expiry?: string }>({})
-  const [isSaved, setSaved] = useState(false)
-  const storedExpiry = kept.expiresAt === null ? '' : localInput(kept.expiresAt)
-  const { retention = kept.retention, expiry = storedExpiry } = edited
-  const refusal = refusalOf(kept, viewer)
-  const isExpiryChanged = expiry !== storedExpiry
-  const isChanged = retention !== kept.retention || isExpiryChanged
-  const save = useAction(async () => {
-    const expiresAt = expiry === '' ? null : new Date(expiry).toISOString()
-    const input = {
-      conversationId: kept.id,
-      expectedVersion: kept.version,
-      ...(retention !== kept.retention && { retention }),
-      ...(isExpiryChanged && { expiresAt }),
-    }
-    await mutate(client, { document: UPDATE_KEPT, input })
-    setEdited({})
-    setSaved(true)
-    onSaved()
-  })
-  const readAgain = () => {
-    save.clear()
-    onSaved()
-  }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    void save.run()
-  }
+type Edited = { retention?: string; expiry?: string }
+
+/** `expiry`: in the time zone of the browser; '' for none. */
+function Fields({
+  retention,
+  expiry,
+  isDisabled,
+  onChange,
+}: Required<Edited> & { isDisabled: boolean; onChange(changes: Edited): void }) {
   return (
-    <form className="card stack" onSubmit={submit}>
-      <h3>This conversation</h3>
+    <>
       <label className="field">
         Content of turns
         <select
           value={retention}
-          disabled={refusal !== null}
-          onChange={(event) => setEdited({ ...edited, retention: event.target.value })}
+          disabled={isDisabled}
+          onChange={(event) => onChange({ retention: event.target.value })}
         >
           {Object.entries(RETENTIONS).map(([name, words]) => (
             <option key={name} value={name}>
@@ -75,13 +57,66 @@ function Form({ kept, onSaved }: { kept: Kept; onSaved(): void }) {
         <input
           type="datetime-local"
           value={expiry}
-          disabled={refusal !== null}
-          onChange={(event) => setEdited({ ...edited, expiry: event.target.value })}
+          disabled={isDisabled}
+          onChange={(event) => onChange({ expiry: event.target.value })}
         />
       </label>
       {expiry !== '' && Date.parse(expiry) <= Date.now() && (
         <Notice kind="error">This time has passed: the conversation would be deleted within seconds.</Notice>
       )}
+    </>
+  )
+}
+
+/** `onSaved` receives the new settings. */
+function Form({
+  settings,
+  onSaved,
+  onConflict,
+}: {
+  settings: RetentionSettings
+  onSaved(settings: RetentionSettings): void
+  onConflict(): void
+}) {
+  const { client, viewer } = useSession()
+  // What the person has changed stays when the conversation is read again after a conflict.
+  const [{ edited }, change] = useKept<{ edited: Edited }>(`retention ${settings.id}`, { edited: {} })
+  const [isSaved, setSaved] = useState(false)
+  const storedExpiry = settings.expiresAt === null ? '' : localInput(settings.expiresAt)
+  const { retention = settings.retention, expiry = storedExpiry } = edited
+  const refusal = refusalOf(settings, viewer)
+  const isExpiryChanged = expiry !== storedExpiry
+  const isChanged = retention !== settings.retention || isExpiryChanged
+  const save = useAction(async () => {
+    const expiresAt = expiry === '' ? null : new Date(expiry).toISOString()
+    const input = {
+      conversationId: settings.id,
+      expectedVersion: settings.version,
+      ...(retention !== settings.retention && { retention }),
+      ...(isExpiryChanged && { expiresAt }),
+    }
+    const saved = await call<{ conversation: RetentionSettings }>(client, { document: UPDATE_RETENTION, input })
+    change({ edited: {} })
+    setSaved(true)
+    onSaved(saved.conversation)
+  })
+  const readAgain = () => {
+    save.clear()
+    onConflict()
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    void save.run()
+  }
+  return (
+    <form className="card stack" onSubmit={submit}>
+      <h3>This conversation</h3>
+      <Fields
+        retention={retention}
+        expiry={expiry}
+        isDisabled={refusal !== null}
+        onChange={(changes) => change({ edited: { ...edited, ...changes } })}
+      />
       {refusal !== null && <Notice>{refusal}</Notice>}
       <Failure error={save.error} />
       {isSaved && !isChanged && <Notice kind="success">Saved.</Notice>}
@@ -101,17 +136,25 @@ function Form({ kept, onSaved }: { kept: Kept; onSaved(): void }) {
   )
 }
 
-function ConversationHold({ kept, onChanged }: { kept: Kept; onChanged(): void }) {
+/** `onChanged` receives the new settings. */
+function ConversationHold({
+  settings,
+  onChanged,
+}: {
+  settings: RetentionSettings
+  onChanged(settings: RetentionSettings): void
+}) {
   const { client } = useSession()
   const set = useAction(async () => {
-    await mutate(client, { document: SET_HOLD, input: { conversationId: kept.id, legalHold: !kept.legalHold } })
-    onChanged()
+    const input = { conversationId: settings.id, legalHold: !settings.legalHold }
+    const { legalHold } = await call<{ legalHold: boolean }>(client, { document: SET_HOLD, input })
+    onChanged({ ...settings, legalHold })
   })
   return (
     <section className="card stack">
       <div className="row">
         <h3>Legal hold</h3>
-        <span className={`chip ${kept.legalHold ? 'accent' : ''}`}>{kept.legalHold ? 'Held' : 'Not held'}</span>
+        <span className={`chip ${settings.legalHold ? 'accent' : ''}`}>{settings.legalHold ? 'Held' : 'Not held'}</span>
       </div>
       <p className="hint">
         Under a legal hold, nothing of this conversation is deleted or erased: not by a person, by its expiry or by its
@@ -120,7 +163,7 @@ function ConversationHold({ kept, onChanged }: { kept: Kept; onChanged(): void }
       <Needs right="OPERATE" purpose="begin or end a legal hold">
         <div className="row">
           <button type="button" onClick={() => void set.run()} disabled={set.isRunning}>
-            {kept.legalHold ? 'End the hold' : 'Begin a hold'}
+            {settings.legalHold ? 'End the hold' : 'Begin a hold'}
           </button>
         </div>
       </Needs>
@@ -138,9 +181,9 @@ function ActorHold() {
   const set = useAction(async (legalHold: boolean) => {
     setOutcome(null)
     const input = { userId: userId.trim(), legalHold }
-    const { changed } = await mutate<{ changed: boolean }>(client, { document: SET_HOLD, input })
+    const { changed } = await call<{ changed: boolean }>(client, { document: SET_HOLD, input })
     const state = legalHold ? 'is under legal hold' : 'is not under legal hold'
-    setOutcome(`The data of ${userId.trim()} ${state}${changed ? ' now' : ', as before'}.`)
+    setOutcome(`The data of ${isolated(userId.trim())} ${state}${changed ? ' now' : ', as before'}.`)
   })
   const submit = (event: FormEvent) => event.preventDefault()
   const isUnusable = userId.trim() === '' || set.isRunning
@@ -180,8 +223,8 @@ function ActorHold() {
 export function Retention() {
   const { client, viewer } = useSession()
   const { id } = useOpenConversation()
-  const { value, error, isLoading, reload } = useLoad(
-    async (signal) => (await client.request<{ conversation: Kept | null }>(READ_KEPT, { id }, { signal })).conversation,
+  const { value, error, isLoading, reload, put } = useLoad(
+    (signal) => call<RetentionSettings | null>(client, { document: READ_RETENTION, variables: { id } }, { signal }),
     id,
   )
   return (
@@ -197,8 +240,8 @@ export function Retention() {
               {value.legalHold ? ', but is under legal hold.' : '.'}
             </Notice>
           )}
-          <Form kept={value} onSaved={reload} />
-          <ConversationHold kept={value} onChanged={reload} />
+          <Form settings={value} onSaved={put} onConflict={reload} />
+          <ConversationHold settings={value} onChanged={put} />
           {viewer.rights.includes('OPERATE') && <ActorHold />}
         </>
       )}

@@ -1,8 +1,9 @@
 // The form of the tenant's settings: its fields with their limits, and the changes that it makes.
 
+import { STRATEGIES } from '../context/settings.ts'
 import { formatNumber } from '../kit/text.ts'
 import type { Settings } from './requests.ts'
-import { RETENTIONS } from './words.ts'
+import { RETENTIONS, UNITS } from './words.ts'
 
 type SettingName =
   | 'redact'
@@ -14,8 +15,8 @@ type SettingName =
   | 'recallThreshold'
   | 'tokensPerDay'
 
-/** The values of the form as text; '' for the setting of the server. */
-type Values = Record<SettingName, string>
+/** The values of the form as the person typed them; '' for the setting of the server. A duration has a unit: `2 days`. */
+export type Values = Record<SettingName, string>
 
 export type Field = { name: SettingName; label: string; hint: string; none: string } & (
   | { kind: 'choice'; options: Record<string, string> }
@@ -58,11 +59,7 @@ export const FIELDS: readonly Field[] = [
     label: 'Strategy of contexts and runs',
     hint: '',
     none: SERVER,
-    options: {
-      HYBRID: 'Summaries, recent and pinned turns',
-      SUMMARIZATION: 'Summaries and recent turns',
-      SIMPLE: 'Recent and pinned turns, no summaries',
-    },
+    options: STRATEGIES,
   },
   {
     name: 'tokenBudget',
@@ -78,7 +75,7 @@ export const FIELDS: readonly Field[] = [
   {
     name: 'recallThreshold',
     kind: 'number',
-    label: 'Threshold of recall: the least score of a hit',
+    label: 'Recall threshold: minimum relevance of a hit',
     hint: '',
     none: SERVER,
     min: 0,
@@ -97,28 +94,55 @@ export const FIELDS: readonly Field[] = [
   },
 ]
 
+/** The names of the units of a duration, largest first. */
+export const UNIT_NAMES = UNITS.map(([, name]) => `${name}s`)
+
+/** Returns the number and the unit of a duration. */
+export function durationIn(text: string): { number: string; unit: string } {
+  const unit = UNIT_NAMES.find((name) => text.endsWith(` ${name}`))
+  return unit === undefined ? { number: text, unit: UNIT_NAMES[0]! } : { number: text.slice(0, -unit.length - 1), unit }
+}
+
+/** Returns the text of a duration; '' for none. */
+export const durationText = (number: string, unit: string): string => (number === '' ? '' : `${number} ${unit}`)
+
+/** Returns the duration in the largest unit in which it is a whole number. */
+function durationTextOf(seconds: number): string {
+  const [size, name] = UNITS.find(([each]) => seconds % each === 0) ?? UNITS.at(-1)!
+  return durationText(String(seconds / size), `${name}s`)
+}
+
+/** Returns the value that the text of a field means; null for the setting of the server, NaN for no number. */
+function valueOf(field: Field, typed: string): string | number | null {
+  const text = typed.trim()
+  if (text === '') return null
+  if (field.kind === 'choice') return text
+  if (field.kind === 'number') return Number(text)
+  const { number, unit } = durationIn(text)
+  return number.trim() === '' ? NaN : Number(number) * UNITS[UNIT_NAMES.indexOf(unit)]![0]
+}
+
 /** Returns the values of the form for the settings. */
 export const valuesOf = (settings: Settings): Values =>
-  Object.fromEntries(FIELDS.map(({ name }) => [name, String(settings[name] ?? '')])) as Values
-
-const CHOICES = new Set(FIELDS.filter(({ kind }) => kind === 'choice').map(({ name }) => name))
+  Object.fromEntries(
+    FIELDS.map(({ name, kind }) => {
+      const value = settings[name]
+      return [name, value === null ? '' : kind === 'duration' ? durationTextOf(Number(value)) : String(value)]
+    }),
+  ) as Values
 
 /** Returns the fields of the input that the form changes: only these, so that a concurrent change of others is kept. */
-export function changesOf(settings: Settings, values: Values): Record<string, string | number | null> {
-  const before = valuesOf(settings)
-  const changed = FIELDS.filter(({ name }) => values[name].trim() !== before[name])
-  return Object.fromEntries(
-    changed.map(({ name }) => {
-      const text = values[name].trim()
-      return [name, text === '' ? null : CHOICES.has(name) ? text : Number(text)]
-    }),
+export const changesOf = (settings: Settings, values: Values): Record<string, string | number | null> =>
+  Object.fromEntries(
+    FIELDS.map((field) => [field.name, valueOf(field, values[field.name])] as const).filter(
+      ([name, value]) => value !== settings[name],
+    ),
   )
-}
 
 /** Returns why a value cannot be sent, in words; null if it can. */
 export function problemOf(field: Field, text: string): string | null {
-  if (field.kind === 'choice' || text.trim() === '') return null
-  const value = Number(text)
+  const value = valueOf(field, text)
+  if (field.kind === 'choice' || typeof value !== 'number') return null
   const isWhole = field.kind === 'duration' || field.step === 1
   if (!Number.isFinite(value) || (isWhole && !Number.isInteger(value)))
     return `${field.label}: ${isWhole ? 'a whole number' : 'a number'} is needed.`
@@ -126,11 +150,3 @@ export function problemOf(field: Field, text: string): string | null {
   const limits = `from ${formatNumber(field.min)} to ${formatNumber(field.max)}`
   return `${field.label}: ${limits}${field.kind === 'duration' ? ' seconds' : ''}.`
 }
-
-/** The units of a duration, largest first, in seconds. */
-export const UNITS = { days: 86_400, hours: 3_600, minutes: 60, seconds: 1 }
-export type Unit = keyof typeof UNITS
-
-/** Returns the largest unit in which the duration is a whole number. */
-export const unitOf = (seconds: string): Unit =>
-  (Object.keys(UNITS) as Unit[]).find((unit) => seconds !== '' && Number(seconds) % UNITS[unit] === 0) ?? 'days'

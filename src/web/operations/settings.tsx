@@ -3,11 +3,23 @@
 import { useState, type FormEvent } from 'react'
 import { useAction, useLoad } from '../kit/load.ts'
 import { Empty, Failure, Notice } from '../kit/notice.tsx'
+import { call } from '../kit/result.ts'
 import { formatNumber } from '../kit/text.ts'
+import { useKept } from '../session/kept.ts'
 import { Needs } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
-import { mutate, READ_SETTINGS, UPDATE_SETTINGS, type Settings as Stored } from './requests.ts'
-import { changesOf, FIELDS, problemOf, unitOf, UNITS, valuesOf, type Field, type Unit } from './settings-form.ts'
+import { READ_SETTINGS, UPDATE_SETTINGS, type Settings as Stored } from './requests.ts'
+import {
+  changesOf,
+  durationIn,
+  durationText,
+  FIELDS,
+  problemOf,
+  UNIT_NAMES,
+  valuesOf,
+  type Field,
+  type Values,
+} from './settings-form.ts'
 import { durationOf } from './words.ts'
 
 /** Returns the value that applies, in words; null if the form shows it anyway. */
@@ -20,31 +32,32 @@ function inEffect(settings: Stored, field: Field): string | null {
   return field.kind === 'duration' ? durationOf(Number(value)) : formatNumber(value)
 }
 
-/** A duration as a number and a unit. `value`: in seconds; '' for none. */
-function Duration({ field, value, onChange }: { field: Field; value: string; onChange(seconds: string): void }) {
-  const [unit, setUnit] = useState<Unit>(unitOf(value))
-  const shown = value === '' ? '' : String(Number(value) / UNITS[unit])
-  const change = (number: string, next: Unit) => onChange(number === '' ? '' : String(Number(number) * UNITS[next]))
+type Editing = { field: Field; value: string; onChange(value: string): void }
+
+/** A duration as a number and a unit. */
+function Duration({ field, value, onChange }: Editing) {
+  const given = durationIn(value)
+  // An empty duration has no unit, so the chosen one is remembered.
+  const [chosen, setChosen] = useState(given.unit)
+  const unit = value === '' ? chosen : given.unit
   return (
     <span className="row">
       <input
-        type="number"
-        min={0}
-        step="any"
-        value={shown}
+        inputMode="numeric"
+        value={given.number}
         placeholder={field.none}
         aria-label={`${field.label}, number`}
-        onChange={(event) => change(event.target.value, unit)}
+        onChange={({ target }) => onChange(durationText(target.value, unit))}
       />
       <select
         aria-label={`${field.label}, unit`}
         value={unit}
-        onChange={(event) => {
-          setUnit(event.target.value as Unit)
-          change(shown, event.target.value as Unit)
+        onChange={({ target }) => {
+          setChosen(target.value)
+          onChange(durationText(given.number, target.value))
         }}
       >
-        {Object.keys(UNITS).map((name) => (
+        {UNIT_NAMES.map((name) => (
           <option key={name}>{name}</option>
         ))}
       </select>
@@ -52,14 +65,19 @@ function Duration({ field, value, onChange }: { field: Field; value: string; onC
   )
 }
 
-type Editing = { field: Field; value: string; onChange(value: string): void }
-
 function Control({ field, value, onChange }: Editing) {
   if (field.kind === 'duration') return <Duration field={field} value={value} onChange={onChange} />
+  // Not an input of numbers: its value is empty while the text is no number, and an empty value removes the setting.
   if (field.kind === 'number') {
-    const { min, max, step, none } = field
-    const limits = { min, max, step, placeholder: none }
-    return <input type="number" {...limits} value={value} onChange={(event) => onChange(event.target.value)} />
+    const mode = field.step === 1 ? 'numeric' : 'decimal'
+    return (
+      <input
+        inputMode={mode}
+        value={value}
+        placeholder={field.none}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    )
   }
   return (
     <select value={value} onChange={(event) => onChange(event.target.value)}>
@@ -95,24 +113,27 @@ function SettingRow({ settings, problem, ...editing }: Editing & { settings: Sto
 
 function Form({ settings, onSaved }: { settings: Stored; onSaved(settings: Stored): void }) {
   const { client } = useSession()
-  const [values, setValues] = useState(() => valuesOf(settings))
+  // Only what the person has changed, so that the other fields show what the server returns next.
+  const [{ edited }, change] = useKept<{ edited: Partial<Values> }>('settings', { edited: {} })
   const [isSaved, setSaved] = useState(false)
+  const values = { ...valuesOf(settings), ...edited }
   const changes = changesOf(settings, values)
   const hasProblem = FIELDS.some((field) => problemOf(field, values[field.name]) !== null)
   const action = useAction(async () => {
-    const input = changes
-    const saved = await mutate<{ tenantSettings: Stored }>(client, { document: UPDATE_SETTINGS, input })
+    const { tenantSettings } = await call<{ tenantSettings: Stored }>(client, {
+      document: UPDATE_SETTINGS,
+      input: changes,
+    })
+    change({ edited: {} })
     setSaved(true)
-    setValues(valuesOf(saved.tenantSettings))
-    onSaved(saved.tenantSettings)
+    onSaved(tenantSettings)
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void action.run()
   }
-  const hasChanges = Object.keys(changes).length > 0
   return (
-    <form className="stack" onSubmit={submit} noValidate>
+    <form className="stack" onSubmit={submit}>
       {FIELDS.map((field) => (
         <SettingRow
           key={field.name}
@@ -122,17 +143,21 @@ function Form({ settings, onSaved }: { settings: Stored; onSaved(settings: Store
           value={values[field.name]}
           onChange={(value) => {
             setSaved(false)
-            setValues((before) => ({ ...before, [field.name]: value }))
+            change({ edited: { ...edited, [field.name]: value } })
           }}
         />
       ))}
       <Failure error={action.error} />
       {isSaved && <Notice kind="success">Saved. New calls and new conversations use these settings.</Notice>}
       <div className="row">
-        <button type="submit" className="primary" disabled={!hasChanges || hasProblem || action.isRunning}>
+        <button
+          type="submit"
+          className="primary"
+          disabled={Object.keys(changes).length === 0 || hasProblem || action.isRunning}
+        >
           {action.isRunning ? 'Saving …' : 'Save'}
         </button>
-        <button type="button" disabled={!hasChanges} onClick={() => setValues(valuesOf(settings))}>
+        <button type="button" disabled={Object.keys(edited).length === 0} onClick={() => change({ edited: {} })}>
           Undo the changes
         </button>
       </div>
@@ -142,21 +167,19 @@ function Form({ settings, onSaved }: { settings: Stored; onSaved(settings: Store
 
 function Editor() {
   const { client, viewer } = useSession()
-  const [saved, setSaved] = useState<Stored | null>(null)
-  const { value, error, reload } = useLoad(
-    async (signal) => (await client.request<{ tenantSettings: Stored }>(READ_SETTINGS, {}, { signal })).tenantSettings,
+  const { value, error, reload, put } = useLoad(
+    (signal) => call<Stored>(client, { document: READ_SETTINGS }, { signal }),
     'settings',
   )
-  const settings = saved ?? value
   return (
     <div className="stack">
       <h3>
         Settings of the tenant <span dir="auto">{viewer.tenant}</span>
       </h3>
-      <p className="hint">An empty field takes the setting of the server.</p>
+      <p className="hint">An empty field uses the server setting; an empty quota means no quota.</p>
       <Failure error={error} onRetry={reload} />
-      {!settings && !error && <Empty>Loading …</Empty>}
-      {settings && <Form settings={settings} onSaved={setSaved} />}
+      {!value && !error && <Empty>Loading …</Empty>}
+      {value && <Form settings={value} onSaved={put} />}
     </div>
   )
 }

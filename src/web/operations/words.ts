@@ -57,7 +57,8 @@ export function verbWords(verb: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+/** The units of a duration, largest first. */
+export const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, 'day'],
   [3_600, 'hour'],
   [60, 'minute'],
@@ -76,12 +77,21 @@ export function durationOf(seconds: number): string {
   return rest === 0 ? first : `${first} ${countOf(rest, nextName)}`
 }
 
-/** Returns a share from 0 to 1 in per cent; a dash for none. */
-export const percentOf = (share: number | null): string =>
-  share === null ? '–' : `${formatNumber(Math.round(share * 1_000) / 10)} %`
-
 /** Returns the part that is done, from 0 to 1; 1 if nothing was to be done. */
 export const partOf = (done: number, remaining: number): number => (remaining === 0 ? 1 : done / (done + remaining))
+
+/** Returns how much is embedded when nothing remains. */
+export const embeddedText = (done: number, embedder: string): string =>
+  done === 0
+    ? 'There are no entries to embed yet.'
+    : `${done === 1 ? 'The only entry is' : `All ${formatNumber(done)} entries are`} embedded by ${embedder}, for `
+      + 'searches by meaning.'
+
+/** Returns the text in the form in which names are compared: HTML shows several blanks as one. */
+const comparable = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ').trim()
+
+/** Whether the person has typed the name, as the page shows it. */
+export const isSameName = (typed: string, name: string): boolean => comparable(typed) === comparable(name)
 
 /** Returns the state of an API key in words. */
 export function keyState(

@@ -6,29 +6,43 @@ import { useLoad } from '../../kit/load.ts'
 import { Failure } from '../../kit/notice.tsx'
 import { countOf, shorten } from '../../kit/text.ts'
 import { useOpenConversation } from '../../workspace/open-conversation.tsx'
-import { isObjectId, readSources, type Source } from './sources.ts'
+import { readSources, type Source, type SourceRef } from './sources.ts'
 import { TurnLink } from './turn-link.tsx'
 
-/** Returns a source, or why there is none. */
-export type Lookup = (id: string) => Source | 'loading' | 'gone'
+/** Returns a source, or why there is none: `gone` if the actor does not see it, `unknown` if it could not be read. */
+export type Lookup = (id: string) => Source | 'loading' | 'gone' | 'unknown'
 
-/** Reads the sources with these ids, as the client's actor sees them. */
-export function useSources(client: Client, actor: string, ids: readonly string[]) {
-  const { value, error, isLoading, reload } = useLoad((signal) => readSources(client, ids, signal), [actor, ids])
-  // The value may still be that of fewer ids.
-  const lookup: Lookup = (id) => value?.get(id) ?? (isLoading ? 'loading' : 'gone')
+/** Reads the sources, as the client's actor sees them. */
+export function useSources(client: Client, actor: string, sources: readonly SourceRef[]) {
+  // The value may be that of fewer sources while more are loaded, or after that failed.
+  const { value, error, isLoading, reload } = useLoad((signal) => readSources(client, sources, signal), actor, {
+    version: sources,
+  })
+  const absent = isLoading ? 'loading' : error === null ? 'gone' : 'unknown'
+  const lookup: Lookup = (id) => value?.get(id) ?? absent
   return { lookup, error, reload }
 }
 
 /** Number of sources that are shown at first, and that a button adds. */
 const PAGE = 5
 
-function SourceText({ id, lookup }: { id: string; lookup: Lookup }) {
+const ABSENT = {
+  loading: 'Loading …',
+  gone: 'A source that is not visible any more',
+  unknown: 'A source that could not be read',
+}
+
+function SourceText({ source: { id, kind }, lookup }: { source: SourceRef; lookup: Lookup }) {
   const { nameOf } = useOpenConversation()
-  if (!isObjectId(id)) return <>Profile of {nameOf(id)}</>
+  if (kind === 'PROFILE') {
+    return (
+      <>
+        Profile of <bdi>{nameOf(id)}</bdi>
+      </>
+    )
+  }
   const source = lookup(id)
-  if (source === 'loading') return <span className="muted">Loading …</span>
-  if (source === 'gone') return <span className="muted">A source that is not visible any more</span>
+  if (typeof source === 'string') return <span className="muted">{ABSENT[source]}</span>
   if (source.__typename === 'Fact') {
     const { subject, predicate, object, sourceTurn: turn } = source
     return (
@@ -49,7 +63,7 @@ function SourceText({ id, lookup }: { id: string; lookup: Lookup }) {
   }
   return (
     <>
-      <TurnLink position={source.position} conversation={source.conversation} /> by {nameOf(source.actor)}
+      <TurnLink position={source.position} conversation={source.conversation} /> by <bdi>{nameOf(source.actor)}</bdi>
       {source.text !== '' && (
         <span className="muted" dir="auto">
           {' '}
@@ -60,22 +74,22 @@ function SourceText({ id, lookup }: { id: string; lookup: Lookup }) {
   )
 }
 
-type Shown = { ids: readonly string[]; note?: (id: string) => ReactNode }
+type Shown = { sources: readonly SourceRef[]; note?: (id: string) => ReactNode }
 
 function Items({
-  ids,
+  sources,
   note,
   limit,
   lookup,
   onMore,
 }: Shown & { limit: number; lookup: Lookup; onMore(limit: number): void }) {
-  const more = Math.min(ids.length - limit, 4 * PAGE)
+  const more = Math.min(sources.length - limit, 4 * PAGE)
   return (
     <>
       <ul className="plain sources">
-        {ids.slice(0, limit).map((id) => (
-          <li key={id}>
-            <SourceText id={id} lookup={lookup} /> {note?.(id)}
+        {sources.slice(0, limit).map((source) => (
+          <li key={source.id}>
+            <SourceText source={source} lookup={lookup} /> {note?.(source.id)}
           </li>
         ))}
       </ul>
@@ -89,15 +103,15 @@ function Items({
 }
 
 /** Sources that are read already. */
-export function SourceList({ ids, lookup }: { ids: readonly string[]; lookup: Lookup }) {
+export function SourceList({ sources, lookup }: { sources: readonly SourceRef[]; lookup: Lookup }) {
   const [limit, setLimit] = useState(PAGE)
-  return <Items ids={ids} limit={limit} lookup={lookup} onMore={setLimit} />
+  return <Items sources={sources} limit={limit} lookup={lookup} onMore={setLimit} />
 }
 
 /** Reads the sources that it shows, as the client's actor sees them. `note`: follows each source. */
 export function LoadedSourceList({ client, actor, ...shown }: Shown & { client: Client; actor: string }) {
   const [limit, setLimit] = useState(PAGE)
-  const { lookup, error, reload } = useSources(client, actor, shown.ids.slice(0, limit))
+  const { lookup, error, reload } = useSources(client, actor, shown.sources.slice(0, limit))
   return (
     <>
       <Failure error={error} onRetry={reload} />

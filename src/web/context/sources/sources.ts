@@ -1,9 +1,14 @@
 // Reads the turns, facts and summaries from which messages were made, by their ids.
 
-import type { Client } from '../../../client/index.ts'
+import type { Client, ContextItemKind } from '../../../client/index.ts'
+import type { Named, PlacedTurn } from '../../kit/result.ts'
 
-type Named = { id: string; title: string | null }
-type PlacedTurn = { position: number; conversation: Named }
+/**
+ * `id`: of a turn, a fact or a summary; the name of a user for a profile. `kind`: the kind of the section with it, which
+ * alone tells names from ids.
+ */
+export type SourceRef = { id: string; kind: ContextItemKind }
+
 export type Source =
   | { __typename: 'Turn'; id: string; position: number; actor: string; text: string; conversation: Named }
   | {
@@ -28,16 +33,14 @@ const READ_SOURCES = `query Sources($ids: [ID!]!, $as: String) {
 /** Maximum number of ids in one request. */
 const BATCH = 100
 
-/** Ids of sources that are objects; the source of a profile is the name of a user. */
-export const isObjectId = (id: string): boolean => /^(turn|fact|sum)_/.test(id)
-
-/** Returns the sources that the client's actor sees, by their ids. @throws ColloquyError */
+/** Returns the sources that the client's actor sees, except profiles, by their ids. @throws ColloquyError */
 export async function readSources(
   client: Client,
-  ids: readonly string[],
+  sources: readonly SourceRef[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Source>> {
-  const known = [...new Set(ids)].filter(isObjectId)
+  const objects = sources.filter(({ kind }) => kind !== 'PROFILE')
+  const known = [...new Set(objects.map(({ id }) => id))]
   const batches = Array.from({ length: Math.ceil(known.length / BATCH) }, (_, index) =>
     known.slice(index * BATCH, (index + 1) * BATCH),
   )

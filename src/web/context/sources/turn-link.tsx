@@ -1,5 +1,6 @@
 // A button that shows a turn at its place, in the open conversation or in another one.
 
+import type { Named } from '../../kit/result.ts'
 import { navigate } from '../../session/route.ts'
 import { useOpenConversation } from '../../workspace/open-conversation.tsx'
 
@@ -10,7 +11,7 @@ export function TurnLink({
   label,
 }: {
   position: number
-  conversation?: { id: string; title: string | null } | null
+  conversation?: Named | null
   label?: string
 }) {
   const { id, jumpTo } = useOpenConversation()

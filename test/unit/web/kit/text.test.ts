@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { ColloquyError } from '../../../../src/client/index.ts'
-import { countOf, dayOf, errorText, shorten } from '../../../../src/web/kit/text.ts'
+import { countOf, dayOf, errorText, percentOf, shorten } from '../../../../src/web/kit/text.ts'
 
 const NOW = new Date(2026, 2, 1, 0, 30)
 const at = (month: number, day: number, hour: number) => new Date(2026, month - 1, day, hour).toISOString()
@@ -21,6 +21,14 @@ describe('texts', () => {
       '2 summaries',
     ])
   })
+
+  it.each([
+    [null, 1, '–'],
+    [0, 1, '0%'],
+    [0.1234, 1, '12.3%'],
+    [0.1234, 0, '12%'],
+    [1, 1, '100%'],
+  ])('write the share %s with %d decimals as %s', (share, digits, text) => expect(percentOf(share, digits)).toBe(text))
 
   it('shorten to one line', () => {
     expect(shorten('one\n two', 20)).toBe('one two')

@@ -1,8 +1,8 @@
 // Facts for the tests.
 
-import type { KnownFact } from '../../../../src/web/memory/queries.ts'
+import type { FactDetails } from '../../../../src/web/memory/queries.ts'
 
-export const factOf = (fields: Partial<KnownFact>): KnownFact => ({
+export const factOf = (fields: Partial<FactDetails>): FactDetails => ({
   id: 'f1',
   subject: 'Ada',
   predicate: 'lives in',

@@ -3,14 +3,14 @@
 import { describe, expect, it } from 'vitest'
 import { dateOf } from '../../../../src/web/kit/text.ts'
 import { historyOf, periodText, supersededText } from '../../../../src/web/memory/history.ts'
-import type { KnownFact } from '../../../../src/web/memory/queries.ts'
+import type { FactDetails } from '../../../../src/web/memory/queries.ts'
 import { factOf } from './facts.ts'
 
 const at = (hour: number) => `2026-05-01T${String(hour).padStart(2, '0')}:30:00.000Z`
 const paris = { id: 'f2', subject: 'Ada', predicate: 'lives in', object: 'Paris' }
 
 describe('historyOf', () => {
-  it.each<[string, Partial<KnownFact>[], string[]]>([
+  it.each<[string, Partial<FactDetails>[], string[]]>([
     ['no facts', [], []],
     [
       'events, oldest first, of a subject in any case',
@@ -48,7 +48,7 @@ describe('historyOf', () => {
 })
 
 describe('supersededText', () => {
-  it.each<[Partial<KnownFact>, string | null]>([
+  it.each<[Partial<FactDetails>, string | null]>([
     [{}, null],
     [{ supersedeReason: 'CONTRADICTED', supersededBy: paris }, 'Contradicted by “Ada lives in Paris”'],
     [{ supersedeReason: 'CONTRADICTED' }, 'Contradicted by a fact that is not visible'],

@@ -1,11 +1,12 @@
 // The outcomes of the actions of the panel, in words.
 
 import { describe, expect, it } from 'vitest'
-import { formatNumber } from '../../../../src/web/kit/text.ts'
+import type { Participant } from '../../../../src/client/index.ts'
+import { formatNumber, percentOf } from '../../../../src/web/kit/text.ts'
 import {
   compactedText,
   extractedText,
-  percentOf,
+  isPresent,
   planText,
   policyText,
   reconciledText,
@@ -23,6 +24,15 @@ describe('refusalOf', () => {
     expect(refusalOf({ rights }, isPresent)).toBe(expected),
   )
 })
+
+it.each([
+  ['is present', 'ada', [{ actor: 'ada', leftAt: null }], true],
+  ['has left', 'ada', [{ actor: 'ada', leftAt: '2026-01-01T00:00:00Z' }], false],
+  ['is not among the participants that were read', 'ada', [{ actor: 'ben', leftAt: null }], true],
+  ['never joined', null, [{ actor: 'ada', leftAt: null }], false],
+])('a viewer that %s', (_, viewer, participants, expected) =>
+  expect(isPresent({ viewer, participants: participants as Participant[] })).toBe(expected),
+)
 
 describe('planText', () => {
   it.each([

@@ -1,4 +1,4 @@
-// The requests of operators: valid by the schema, and errors of a result are thrown.
+// The requests of operators: valid by the schema, and the verification of the audit log.
 
 import { parse, validate } from 'graphql'
 import { expect, it } from 'vitest'
@@ -11,35 +11,6 @@ const documents = Object.entries(requests).filter((each): each is [string, strin
 it.each(documents)('%s is valid', (_, text) =>
   expect(validate(schema, parse(text)).map(({ message }) => message)).toEqual([]),
 )
-
-const clientOf = (result: object, as?: string) => {
-  const sent: unknown[] = []
-  const request = async (_: string, variables: unknown, options: unknown) => {
-    sent.push([variables, options])
-    return { eraseUser: result }
-  }
-  return { sent, client: { as, request } as unknown as Client }
-}
-
-it('returns the payload of a mutation, which is sent once', async () => {
-  const { sent, client } = clientOf({ erasure: { id: 'e' } })
-  const call = { document: requests.ERASE_USER, input: { userId: 'ada' } }
-  expect(await requests.mutate(client, call)).toEqual({ erasure: { id: 'e' } })
-  expect(sent).toEqual([[{ input: { userId: 'ada' } }, { once: true }]])
-})
-
-it('acts as the actor of the client', async () => {
-  const { sent, client } = clientOf({}, 'bob')
-  await requests.mutate(client, { document: requests.ERASE_USER, input: { userId: 'ada' } })
-  expect(sent).toEqual([[{ input: { as: 'bob', userId: 'ada' } }, { once: true }]])
-})
-
-it('throws the error of a result', async () => {
-  const issues = [{ path: ['userId'], message: 'too long' }]
-  const { client } = clientOf({ code: 'INVALID_INPUT', message: 'No.', issues })
-  const call = { document: requests.ERASE_USER, input: {} }
-  await expect(requests.mutate(client, call)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: 'No.', issues })
-})
 
 /** A client of a server that verifies two lines in each call. The lines from `keyedFrom` on have keyed hashes. */
 function verifying({ lines, broken, keyedFrom }: { lines: number; broken?: number; keyedFrom: number | null }) {

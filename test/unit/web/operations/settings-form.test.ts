@@ -3,7 +3,7 @@
 import { type GraphQLInputObjectType } from 'graphql'
 import { expect, it } from 'vitest'
 import type { Settings } from '../../../../src/web/operations/requests.ts'
-import { changesOf, FIELDS, problemOf, unitOf, valuesOf } from '../../../../src/web/operations/settings-form.ts'
+import { changesOf, durationIn, FIELDS, problemOf, valuesOf } from '../../../../src/web/operations/settings-form.ts'
 import { schema } from '../../../../src/graphql/schema.ts'
 
 const settings: Settings = {
@@ -52,6 +52,9 @@ it.each([
   ],
   [{ recallHits: '5 ' }, {}],
   [{ retention: '' }, { retention: null }],
+  [{ ttlSeconds: '24 hours' }, {}],
+  [{ ttlSeconds: '2 hours' }, { ttlSeconds: 7_200 }],
+  [{ tokensPerDay: '1e' }, { tokensPerDay: NaN }],
 ])('the values %o change %o', (given, changes) =>
   expect(changesOf(settings, { ...valuesOf(settings), ...given })).toEqual(changes),
 )
@@ -65,9 +68,14 @@ it.each([
   ['recallThreshold', '0.5', null],
   ['recallThreshold', '1.01', /from 0 to 1/],
   ['recallHits', '101', /from 1 to 100/],
-  ['ttlSeconds', '0', /from 1 to 2,147,483,647 seconds/],
-  ['ttlSeconds', '2147483648', /seconds/],
+  ['ttlSeconds', '0 days', /from 1 to 2,147,483,647 seconds/],
+  ['ttlSeconds', '2147483648 seconds', /seconds/],
+  ['ttlSeconds', '1e days', /whole number/],
+  ['ttlSeconds', '0.5 hours', null],
+  ['ttlSeconds', '', null],
   ['tokensPerDay', '0', null],
+  ['tokensPerDay', '1e', /whole number/],
+  ['recallThreshold', '-', /a number/],
   ['redact', 'TURNS', null],
 ])('%s "%s" has the problem %s', (name, value, problem) => {
   const found = problemOf(
@@ -79,9 +87,17 @@ it.each([
 })
 
 it.each([
-  ['', 'days'],
-  ['86400', 'days'],
-  ['7200', 'hours'],
-  ['90', 'seconds'],
-  ['5400', 'minutes'],
-])('%s seconds are shown in %s', (seconds, unit) => expect(unitOf(seconds)).toBe(unit))
+  [null, ''],
+  [86_400, '1 days'],
+  [7_200, '2 hours'],
+  [90, '90 seconds'],
+  [5_400, '90 minutes'],
+])('a duration of %s s is shown as "%s"', (ttlSeconds, text) =>
+  expect(valuesOf({ ...settings, ttlSeconds }).ttlSeconds).toBe(text),
+)
+
+it.each([
+  ['2 hours', { number: '2', unit: 'hours' }],
+  ['1e minutes', { number: '1e', unit: 'minutes' }],
+  ['', { number: '', unit: 'days' }],
+])('the duration "%s" has the parts %o', (text, parts) => expect(durationIn(text)).toEqual(parts))

@@ -3,12 +3,13 @@
 import { expect, it } from 'vitest'
 import {
   durationOf,
+  embeddedText,
+  isSameName,
   JOBS,
   JOB_STATES,
   keyState,
   localInput,
   partOf,
-  percentOf,
   receiptFile,
   receiptRows,
   RETENTIONS,
@@ -41,11 +42,23 @@ it.each([
 ])('%d seconds are %s', (seconds, text) => expect(durationOf(seconds)).toBe(text))
 
 it.each([
-  [null, '–'],
-  [0, '0 %'],
-  [0.1234, '12.3 %'],
-  [1, '100 %'],
-])('%s is %s', (share, text) => expect(percentOf(share)).toBe(text))
+  [0, 'There are no entries to embed yet.'],
+  [1, 'The only entry is embedded by e5, for searches by meaning.'],
+  [1_200, 'All 1,200 entries are embedded by e5, for searches by meaning.'],
+])('%d embedded entries', (done, text) => expect(embeddedText(done, 'e5')).toBe(text))
+
+it.each([
+  ['Garden', 'Garden', true],
+  [' Garden ', 'Garden', true],
+  ['A title', 'A  title', true],
+  ['A title', ' A\t title', true],
+  ['caf\u0065\u0301', 'caf\u00e9', true],
+  ['garden', 'Garden', false],
+  ['Atitle', 'A title', false],
+  ['', 'Garden', false],
+])('typing "%s" for "%s" is the same name: %s', (typed, name, expected) =>
+  expect(isSameName(typed, name)).toBe(expected),
+)
 
 it.each([
   [0, 0, 1],
