@@ -1,13 +1,13 @@
-// Drives the web app in Chromium as a person does, and collects everything that must not happen in a page: errors,
-// violations of its policy, dialogs of scripts, and requests to other servers.
+// Drives the web app in Chromium as a person does, and records problems of the page: errors, violations of its policy,
+// dialogs of scripts, and requests to other servers.
 
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
 import { expect } from 'vitest'
 import { PATIENCE_MS } from './patience.ts'
 
 export type App = {
   page: Page
-  /** What must not happen. Tests expect it to stay empty. */
+  /** Errors and other problems of the page. Tests expect none. */
   problems: string[]
   /** Opens the conversation. */
   open(conversationId: string, panel?: string): Promise<void>
@@ -82,13 +82,105 @@ export async function openApp(browser: Browser, origin: string, options: AppOpti
       await page.getByRole('menuitem', { name: item }).click()
     },
     async showPanel(panel) {
-      if (!(await page.getByRole('tab', { name: panel }).isVisible()))
-        await page.getByRole('button', { name: /show the panels/ }).click()
-      await page.getByRole('tab', { name: panel }).click()
+      const tab = page.getByRole('tablist', { name: 'Panels' }).getByRole('tab', { name: panel })
+      if (!(await tab.isVisible())) await page.getByRole('button', { name: /show the panels/ }).click()
+      await tab.click()
     },
     async close() {
       await context.close()
       expect(problems).toEqual([])
     },
+  }
+}
+
+export type HeldRequests = {
+  /** Resolves when the first request has arrived. */
+  arrived: Promise<void>
+  /** Answers the requests with a permanent error, those to come too. Resolves when the first one is answered. */
+  fail(): Promise<void>
+  /** Sends the requests to the server, and holds no more. */
+  release(): Promise<void>
+}
+
+/** A promise, and the function that resolves it. */
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => (resolve = done))
+  return { promise, resolve }
+}
+
+/** Holds the requests of the page to the GraphQL endpoint whose documents begin with `start`. */
+export async function holdRequests(page: Page, start: string): Promise<HeldRequests> {
+  const [arrived, decided, failed] = [deferred(), deferred(), deferred()]
+  let isFailing = false
+  const errors = [{ message: 'The test refuses this.', extensions: { code: 'BAD_USER_INPUT' } }]
+  const handle = async (route: Route) => {
+    const { query } = route.request().postDataJSON() as { query: string }
+    if (!query.startsWith(start)) return route.fallback()
+    arrived.resolve()
+    await decided.promise
+    // The page may have given up the request.
+    if (!isFailing) return route.continue().catch(() => {})
+    await route.fulfill({ json: { errors } }).catch(() => {})
+    failed.resolve()
+  }
+  await page.route('**/graphql', handle)
+  return {
+    arrived: arrived.promise,
+    fail() {
+      isFailing = true
+      decided.resolve()
+      return failed.promise
+    },
+    async release() {
+      isFailing = false
+      decided.resolve()
+      await page.unroute('**/graphql', handle)
+    },
+  }
+}
+
+/** The views of the panels: the panel, its tab if it has tabs, and a text that the view shows once it is loaded. */
+const VIEWS: readonly (readonly [panel: string, tab: string | null, text: string | RegExp])[] = [
+  ['People', null, /^People and agents/],
+  ['View as', null, /absent from this view|sees every message/],
+  ['Context', null, /every source is included|some sources did not fit/],
+  ['Memory', 'Recall', /ranked, /],
+  ['Memory', 'Facts', /confidence/],
+  ['Memory', 'Profiles', /^None yet/],
+  ['Memory', 'Summaries', /^Summary of turns/],
+  ['Journal', 'Events', /in order, each once/],
+  ['Journal', 'Copy as code', /^Open GraphiQL/],
+  ['Server', 'Jobs', /for searches by meaning/],
+  ['Server', 'Memory audit', 'Active facts'],
+  ['Server', 'Audit log', 'Create API key'],
+  ['Server', 'Keys', /^Last used/],
+  ['Server', 'Settings', /^Recall threshold/],
+  ['Server', 'Retention', 'Legal hold of an actor'],
+  ['Server', 'Erasure', 'Erase the data of an actor'],
+]
+
+/**
+ * Shows each view of the panels, in a conversation with a fact and a summary, of a tenant with an API key. Opens all folds,
+ * and calls `act` with the name of the view once it is loaded. The list of panels must be shown.
+ * @param query what is recalled
+ */
+export async function showViews(app: App, query: string, act: (view: string) => Promise<void>): Promise<void> {
+  const { page } = app
+  const panel = page.locator('.panel[role=tabpanel]')
+  for (const [name, tab, text] of VIEWS) {
+    await app.showPanel(name)
+    if (tab !== null) await panel.getByRole('tab', { name: tab, exact: true }).click()
+    if (tab === 'Recall') await panel.getByLabel('Question or topic').fill(query)
+    await panel.getByText(text).filter({ visible: true }).first().waitFor()
+    if (tab === 'Copy as code')
+      await panel.getByRole('list', { name: 'Calls, newest first' }).getByRole('button').first().click()
+    // A fold may contain others.
+    const folds = panel.locator('details:not([open]) > summary').filter({ visible: true })
+    while ((await folds.count()) > 0) {
+      await folds.first().click()
+      await expect.poll(() => panel.getByText('Loading …').filter({ visible: true }).count()).toBe(0)
+    }
+    await act(tab ?? name)
   }
 }

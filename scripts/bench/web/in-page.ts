@@ -1,4 +1,4 @@
-// What measures inside the page: `install` runs before the scripts of each page, and provides its functions as `bench`.
+// Measures inside the page: `install` runs before the scripts of each page, and provides its functions as `bench`.
 
 /** Frame times and delays in ms. */
 export type Samples = { frames: number[]; longTasks: number; keys: number[] }

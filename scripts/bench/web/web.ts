@@ -46,7 +46,7 @@ export async function web({ services, progress }: Bench, options: WebOptions = {
         columns[name] = await sizes(root)
         const server = await startCheckout(root, env)
         try {
-          // Of each checkout's own: the measurement adds turns to them.
+          // Each checkout gets its own conversations, because the measurement adds turns to them.
           const filled = { large: await fill(server, options.turns ?? TURNS), small: await fill(server, FEW_TURNS) }
           progress('waiting for the background work of the server')
           await settle(url, SERVER_QUIET_MS)

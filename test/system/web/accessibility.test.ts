@@ -3,17 +3,16 @@
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startServer, type RunningServer } from '../../../scripts/demo/server.ts'
 import { connect } from '../../../src/client/index.ts'
 import { embedded } from '../../support/backend.ts'
 import { chromiumPath, screenshot, startChromium } from '../../support/chromium.ts'
 import { isLong } from '../../support/long.ts'
-import { openApp } from '../../support/web-app.ts'
+import { openApp, showViews } from '../../support/web-app.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const PANELS = ['participants', 'view', 'context', 'memory', 'journal', 'operations']
 const FORMS = {
   light: { viewport: { width: 1_280, height: 800 } },
   dark: { viewport: { width: 1_280, height: 800 }, colorScheme: 'dark' as const },
@@ -58,6 +57,10 @@ describe.runIf(isLong && chromiumPath)('the accessibility of the web app (needs 
     })
     await conversation.remember({ subject: 'Ada', predicate: 'plants', object: 'tulips' })
     await conversation.summarize()
+    const input = { name: 'reporting', actor: 'bob', kind: 'AGENT', rights: ['READ'] }
+    await client.request('mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { __typename } }', {
+      input,
+    })
     await client.close()
   })
   afterAll(async () => {
@@ -85,18 +88,11 @@ describe.runIf(isLong && chromiumPath)('the accessibility of the web app (needs 
     await app.sees('I look it up.')
     expect(await violationsIn(page)).toEqual([])
     await screenshot(page, `web-${form}-conversation`)
-    for (const panel of PANELS) {
-      await page.goto(`${origin}/#/c/${id}?panel=${panel}`)
-      const tabs = page.locator('.panel [role=tab]')
-      await page.locator('.panel > *').first().waitFor()
-      await page.getByText('Loading …').first().waitFor({ state: 'detached' })
-      for (let tab = 0; tab < Math.max(1, await tabs.count()); tab++) {
-        if (tab > 0) await tabs.nth(tab).click()
-        await page.getByText('Loading …').first().waitFor({ state: 'detached' })
-        await screenshot(page, `web-${form}-${panel}-${tab}`)
-        expect(await violationsIn(page), `${panel} ${tab}`).toEqual([])
-      }
-    }
+    await page.goto(`${origin}/#/c/${id}?panel=participants`)
+    await showViews(app, 'What is along the fence?', async (view) => {
+      await screenshot(page, `web-${form}-${view.replaceAll(' ', '-').toLowerCase()}`)
+      expect(await violationsIn(page), view).toEqual([])
+    })
     await app.close()
   })
 
@@ -151,6 +147,32 @@ describe.runIf(isLong && chromiumPath)('the accessibility of the web app (needs 
     await page.keyboard.type(' edited')
     await page.keyboard.press('Enter')
     await app.sees('two edited')
+    await app.close()
+  })
+
+  it('returns the focus to the button that opened a dialog', async () => {
+    const app = await openApp(browser, origin)
+    const { page } = app
+    const dialog = page.getByRole('dialog')
+    const hasFocus = async (opener: Locator) => {
+      await expect.poll(() => opener.evaluate((element) => element === document.activeElement)).toBe(true)
+    }
+    const start = page.getByRole('button', { name: 'Start an empty conversation' })
+    for (const close of [() => page.keyboard.press('Escape'), () => dialog.getByLabel('Close').click()]) {
+      await start.click()
+      await dialog.waitFor()
+      await close()
+      await dialog.waitFor({ state: 'detached' })
+      await hasFocus(start)
+    }
+    await app.open(id)
+    await app.showPanel('People')
+    const menu = page.getByRole('button', { name: 'Actions for Ada' })
+    await menu.click()
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await hasFocus(menu)
     await app.close()
   })
 })

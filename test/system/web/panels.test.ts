@@ -1,5 +1,5 @@
-// What the panels of the web app show and change: the next context and a comparison, recall with a jump to an old turn,
-// facts and summaries, the journal through a cut connection, and the views of operators. Runs only with LONG=1.
+// The panels of the web app show and change: the next context and a comparison, recall with a jump to an old turn, facts
+// and summaries, the journal through a cut connection, and the views of operators. Runs only with LONG=1.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -45,7 +45,7 @@ describe.runIf(isLong && chromiumPath)('the panels of the web app (needs LONG=1,
     await server?.stop()
   })
   const panel = () => app.page.locator('.panels')
-  const subTab = (name: string) => panel().getByRole('tab', { name }).click()
+  const subTab = (name: string) => panel().getByRole('tab', { name, exact: true }).click()
 
   it('shows the next context of an agent at a budget, what was left out, and what another budget changes', async () => {
     await app.showPanel('Context')
@@ -60,6 +60,9 @@ describe.runIf(isLong && chromiumPath)('the panels of the web app (needs LONG=1,
     await panel()
       .getByText(/^Gained/)
       .first()
+      .waitFor()
+    await panel()
+      .getByRole('img', { name: /^Before: \d+ of 600 tokens$/ })
       .waitFor()
     await panel().getByText('As JSON for a provider').click()
     await panel().getByText('"role": "user"').first().waitFor()
@@ -88,11 +91,12 @@ describe.runIf(isLong && chromiumPath)('the panels of the web app (needs LONG=1,
     const log = app.page.getByRole('log', { name: 'Messages' })
     // Newer turns are read while the person scrolls, until they meet the newest ones.
     for (const n of [40, 80]) {
-      for (let key = 0; key < 40 && !(await log.innerText()).includes(`Ship number ${n} `); key++) {
-        await log.press('PageDown')
-        await app.page.waitForTimeout(50)
-      }
-      await app.sees(`Ship number ${n} `)
+      await expect
+        .poll(async () => {
+          await log.press('PageDown')
+          return log.innerText()
+        })
+        .toContain(`Ship number ${n} `)
     }
     await app.page.getByRole('button', { name: 'Newest messages' }).click()
     await app.sees('One more ship')
@@ -121,8 +125,10 @@ describe.runIf(isLong && chromiumPath)('the panels of the web app (needs LONG=1,
   it('summarises the conversation, and says what the summary covers', async () => {
     await subTab('Summaries')
     await panel().getByRole('button', { name: 'Summarise all turns' }).click()
+    await panel()
+      .getByText(/^Turns \d+ to \d+ are summarised in/)
+      .waitFor()
     // The server may have summarised the oldest turns before.
-    await panel().getByRole('button', { name: 'Summarise all turns' }).waitFor()
     const { lastSeq } = await client.conversation(id).read()
     const newest = async () => (await client.conversation(id).summaries()).nodes.at(-1)
     await expect.poll(async () => (await newest())?.toPosition).toBeGreaterThan(lastSeq - 20)
@@ -135,16 +141,42 @@ describe.runIf(isLong && chromiumPath)('the panels of the web app (needs LONG=1,
     const list = panel().getByRole('list', { name: 'Events, newest last' })
     await panel().getByText('Live', { exact: true }).waitFor()
     await panel()
-      .getByRole('button', { name: /^Cut for/ })
+      .getByRole('button', { name: /^Cut the connection/ })
       .click()
     await list.getByText(/Connection lost at entry/).waitFor()
-    await client.conversation(id).append('Written while the page was cut off')
+    const { seq } = await client.conversation(id).append('Written while the page was cut off')
     await list.getByText(/Connected again/).waitFor()
     await list.getByText('Written while the page was cut off').waitFor()
     await panel()
       .getByText(/in order, each once/)
       .waitFor()
     await app.sees('Written while the page was cut off')
+    await list.getByText(new RegExp(`Entry ${seq} arrived meanwhile; nothing is missing\\.$`)).waitFor()
+    await panel().getByRole('button', { name: 'Compare with a second reading' }).click()
+    await panel()
+      .getByText(/^A second reading delivered the same .* nothing was lost\.$/)
+      .waitFor()
+  })
+
+  it('keeps the place in the events while the other tab is shown', async () => {
+    const list = panel().getByRole('list', { name: 'Events, newest last' })
+    const top = () => list.evaluate((element) => element.scrollTop)
+    await list.press('Home')
+    await expect.poll(top).toBe(0)
+    await panel().getByRole('button', { name: 'Newest ↓' }).waitFor()
+    await subTab('Copy as code')
+    await client.conversation(id).append('Written while the events are hidden')
+    await panel().getByText('Written while the events are hidden').waitFor({ state: 'attached' })
+    await subTab('Events')
+    await panel().getByRole('button', { name: 'Newest ↓' }).waitFor()
+    expect(await top()).toBe(0)
+    await panel().getByRole('button', { name: 'Newest ↓' }).click()
+    await subTab('Copy as code')
+    await client.conversation(id).append('Written at the end')
+    await panel().getByText('Written at the end').waitFor({ state: 'attached' })
+    await subTab('Events')
+    const isAtEnd = (element: Element) => element.scrollHeight - element.scrollTop - element.clientHeight < 32
+    await expect.poll(() => list.evaluate(isAtEnd)).toBe(true)
   })
 
   it('shows the last calls as code', async () => {

@@ -1,14 +1,14 @@
 // Scripts in everything that a user can write are shown as text: in messages, names, titles, files, tool results,
 // citations and facts. Runs only with LONG=1.
 
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startServer, type RunningServer } from '../../../scripts/demo/server.ts'
 import { connect, type Client } from '../../../src/client/index.ts'
 import { embedded } from '../../support/backend.ts'
 import { chromiumPath, startChromium } from '../../support/chromium.ts'
 import { isLong } from '../../support/long.ts'
-import { openApp } from '../../support/web-app.ts'
+import { openApp, showViews } from '../../support/web-app.ts'
 
 /** Fixtures that run a script if they are interpreted. Each would open a dialog, or request another server. */
 const HTML = [
@@ -64,12 +64,31 @@ describe.runIf(isLong && chromiumPath)('the web app and hostile content (needs L
       parts: [{ toolResult: { callId: 'call', name: 'look_up', result: { html: HTML[2] } } }],
     })
     await conversation.remember({ subject: HTML[1]!, predicate: HTML[0]!, object: HTML[2]! })
+    await conversation.summarize()
+    const input = { name: HTML[1], actor: HTML[2], kind: 'AGENT', rights: ['READ'] }
+    await client.request('mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { __typename } }', {
+      input,
+    })
   })
   afterAll(async () => {
     await client?.close()
     await browser?.close()
     await server?.stop()
   })
+
+  /** Returns what a page with interpreted content would have: elements, handlers, and links of other protocols. */
+  const interpretedIn = (page: Page) =>
+    page.evaluate(() => ({
+      elements: document.querySelectorAll('#root :is(script, img, svg, iframe, style, link, object, embed, math, base)')
+        .length,
+      handlers: [...document.querySelectorAll('#root *')].flatMap(({ attributes }) =>
+        [...attributes].filter(({ name }) => name.startsWith('on')).map(({ name }) => name),
+      ),
+      links: [...document.querySelectorAll<HTMLAnchorElement>('#root a[href]')]
+        .map(({ href }) => new URL(href).protocol)
+        .filter((protocol) => !['http:', 'https:', 'mailto:'].includes(protocol)),
+    }))
+  const NOTHING = { elements: 0, handlers: [], links: [] }
 
   it('is shown as text, and requests nothing', async () => {
     const app = await openApp(browser, new URL(server.url).origin)
@@ -81,19 +100,17 @@ describe.runIf(isLong && chromiumPath)('the web app and hostile content (needs L
     for (const key of ['End', 'PageUp', 'PageUp', 'PageUp', 'Home']) {
       await log.press(key)
       await log.evaluate((list) => list.querySelectorAll('details').forEach((fold) => (fold.open = true)))
+      expect(await interpretedIn(page), key).toEqual(NOTHING)
     }
-    for (const panel of ['People', 'View as', 'Context', 'Memory', 'Journal', 'Server']) await app.showPanel(panel)
-    const found = await page.evaluate(() => ({
-      elements: document.querySelectorAll('#root :is(script, img, svg, iframe, style, link, object, embed, math, base)')
-        .length,
-      handlers: [...document.querySelectorAll('#root *')].flatMap(({ attributes }) =>
-        [...attributes].filter(({ name }) => name.startsWith('on')).map(({ name }) => name),
-      ),
-      links: [...document.querySelectorAll<HTMLAnchorElement>('#root a[href]')]
-        .map(({ href }) => new URL(href).protocol)
-        .filter((protocol) => !['http:', 'https:', 'mailto:'].includes(protocol)),
-    }))
-    expect(found).toEqual({ elements: 0, handlers: [], links: [] })
+    const seen: string[] = []
+    await showViews(app, 'Which <script> calls alert?', async (view) => {
+      expect(await interpretedIn(page), view).toEqual(NOTHING)
+      if ((await page.locator('.panel[role=tabpanel]').innerText()).includes('onerror=alert(2)')) seen.push(view)
+    })
+    // The views of the conversation show the content as it was written.
+    expect(seen).toEqual(
+      expect.arrayContaining(['View as', 'Context', 'Recall', 'Facts', 'Summaries', 'Events', 'Keys']),
+    )
     expect(await page.title()).toBe('Colloquy')
     await app.close()
   })

@@ -135,8 +135,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
     client.conversation(ID).append({ content: 'x', metadata: { a: [1, null] } }, { claimToken: 'token' }),
   'conversation.context({ tokenBudget: 500 })': (client) => client.conversation(ID).context({ tokenBudget: 500 }),
   "conversation.recall('river', { k: 3 })": (client) => client.conversation(ID).recall('river', { k: 3 }),
-  "client.recall('river', { scope: 'PARTICIPANT' })": (client) =>
-    client.recall('river', { scope: 'PARTICIPANT' as any }),
+  "client.recall('river', { scope: 'OWNER' })": (client) => client.recall('river', { scope: 'OWNER' }),
   'conversation.remember([': (client) =>
     client.conversation(ID).remember({ subject: 'ada', predicate: 'is', object: TEXTS.template }),
   'conversation.summarize()': (client) => client.conversation(ID).summarize(),
