@@ -33,6 +33,7 @@ export function Dialog({
     <dialog
       ref={element}
       aria-labelledby={id}
+      closedby={onClose ? undefined : 'none'}
       onCancel={(event) => {
         // React removes the dialog.
         event.preventDefault()
@@ -41,7 +42,7 @@ export function Dialog({
       onClose={() => {
         // The event of a removed dialog arrives later.
         if (!element.current) return
-        // A browser closes the dialog itself on a second Escape, although the first one was prevented.
+        // A browser that does not know `closedby` closes the dialog on a second Escape, even if the first was prevented.
         if (onClose) onClose()
         else element.current.showModal()
       }}
