@@ -76,15 +76,16 @@ export async function listConversations(
  */
 export function createInbox(connection: Connection): Live<InboxState> {
   return createLive<InboxState, InboxAction>(connection, EMPTY_INBOX, reduceInbox, async ({ apply, fail }, signal) => {
-    /** The events that have arrived since the newest list was requested. */
-    let meanwhile: InboxEvent[] = []
-    let isListing = false
+    /** The events that have arrived since the newest list was requested; null while none is. */
+    let meanwhile = null as InboxEvent[] | null
     async function list(): Promise<void> {
       const arrived: InboxEvent[] = (meanwhile = [])
-      isListing = true
-      apply({ type: 'listed', conversations: await listConversations(connection, { signal }) })
+      const conversations = await listConversations(connection, { signal })
+      // A newer list was requested.
+      if (meanwhile !== arrived) return
+      meanwhile = null
+      apply({ type: 'listed', conversations })
       for (const event of arrived) apply({ type: 'event', event })
-      isListing = false
       apply({ type: 'connection', status: 'live', error: null })
     }
     const onConnection = (status: 'live' | 'waiting', error?: ColloquyError) => {
@@ -92,7 +93,7 @@ export function createInbox(connection: Connection): Live<InboxState> {
       else apply({ type: 'connection', status, error: error! })
     }
     for await (const event of followInbox(connection, { signal, onConnection })) {
-      if (isListing) meanwhile.push(event)
+      meanwhile?.push(event)
       apply({ type: 'event', event })
     }
   })

@@ -2,6 +2,7 @@
 
 import type { Connection } from '../transport/connection.ts'
 import { ColloquyError } from '../transport/errors.ts'
+import { backOff } from '../transport/retry.ts'
 
 /** A value that changes while it has listeners. Fits React's `useSyncExternalStore`. */
 export type Live<State> = {
@@ -14,15 +15,16 @@ export type Live<State> = {
   subscribe(listener: () => void): () => void
 }
 
-/** The action after a permanent failure. */
-type Failed = { type: 'connection'; status: 'failed'; error: ColloquyError }
+/** The action after a failure: `waiting` before the value is read again, `failed` after a permanent one. */
+type Failed = { type: 'connection'; status: 'waiting' | 'failed'; error: ColloquyError }
 type Running<State, Action> = { get(): State; apply(action: Action): void; fail(error: unknown): void }
 
 /**
  * Creates a live value.
  * @param reduce applies an action; Failed is one of the actions
  * @param run keeps the state current until the signal is aborted; called when the first listener is added, and again
- * when one is added after all were removed. Its error, or a call of `fail`, is applied and reported.
+ * when one is added after all were removed. Its error, or a call of `fail`, is applied and reported, and ends the run.
+ * After a temporary failure, it is called again.
  */
 export function createLive<State, Action>(
   { report }: Connection,
@@ -42,6 +44,24 @@ export function createLive<State, Action>(
     for (const listener of [...listeners]) listener()
   }
 
+  function start(): void {
+    const current = (running = new AbortController())
+    const { signal } = current
+    const fail = (error: unknown) => {
+      if (signal.aborted) return
+      const failure =
+        error instanceof ColloquyError ? error : new ColloquyError('BAD_RESPONSE', String(error), { cause: error })
+      // A defect of the server may be permanent.
+      const isRepeated = failure.isRetryable && failure.code !== 'INTERNAL_SERVER_ERROR'
+      apply({ type: 'connection', status: isRepeated ? 'waiting' : 'failed', error: failure })
+      report(error)
+      if (!isRepeated) return
+      current.abort()
+      void backOff(9).then(() => running === current && start())
+    }
+    run({ get, apply: (action) => signal.aborted || apply(action), fail }, signal).catch(fail)
+  }
+
   return {
     get,
     apply,
@@ -49,17 +69,7 @@ export function createLive<State, Action>(
       // Wrapped, so that the same function can be added twice.
       const added = () => listener()
       listeners.add(added)
-      if (!running) {
-        const { signal } = (running = new AbortController())
-        const fail = (error: unknown) => {
-          if (signal.aborted) return
-          const failure =
-            error instanceof ColloquyError ? error : new ColloquyError('BAD_RESPONSE', String(error), { cause: error })
-          apply({ type: 'connection', status: 'failed', error: failure })
-          report(error)
-        }
-        run({ get, apply: (action) => signal.aborted || apply(action), fail }, signal).catch(fail)
-      }
+      if (!running) start()
       return () => {
         listeners.delete(added)
         if (listeners.size > 0) return

@@ -9,7 +9,10 @@ import type { Acknowledged } from './outbox.ts'
 import { EMPTY, reduceTranscript, type TranscriptAction, type TranscriptState } from './transcript-state.ts'
 
 export type TranscriptOptions = {
-  /** Number of turns that are read at the start and by each call of `older`. Defaults to 50; at most 200. */
+  /**
+   * Number of turns that are read at the start and by each call of `older`, fewer if they are large. Defaults to 50; at
+   * most 200.
+   */
   pageSize?: number
   /** Whether turns have `replyTo`; see FollowOptions. Defaults to true. */
   replies?: boolean
@@ -20,23 +23,15 @@ export type Transcript = Live<TranscriptState> & {
   older(): Promise<void>
 }
 
-async function readHistory(
-  connection: Connection,
-  name: ConversationName,
-  limit: number,
-  signal: AbortSignal,
-): Promise<TranscriptAction> {
-  const variables = { ...name, as: connection.as, limit }
-  const { conversation } = await connection.send(READ_TRANSCRIPT, variables, { signal })
-  if (!conversation) throw notFound(name)
-  const { history, participants, viewerParticipant, ...rest } = conversation
+/** The action for the conversation with its newest turns. A page of large turns has fewer of them than requested. */
+function readOf({ turns, participants, viewerParticipant, ...conversation }: any): TranscriptAction {
   return {
     type: 'read',
-    conversation: rest,
+    conversation,
     viewer: viewerParticipant?.actor ?? null,
     participants: participants.nodes,
-    turns: history,
-    hasOlder: history.length === limit,
+    turns: turns.nodes,
+    hasOlder: turns.pageInfo.hasPreviousPage,
   }
 }
 
@@ -47,6 +42,17 @@ export function createTranscript(
   { pageSize = 50, replies = true }: TranscriptOptions = {},
 ): Transcript {
   let reading: Promise<void> | null = null
+  /** Cursor of the first turn shown. */
+  let start: string | null
+
+  /** Reads a page of turns. Returns the conversation that has them. */
+  async function read(document: string, variables?: object, signal?: AbortSignal): Promise<any> {
+    const given = { ...name, as: connection.as, limit: pageSize, ...variables }
+    const { conversation } = await connection.send(document, given, { signal })
+    if (!conversation) throw notFound(name)
+    start = conversation.turns.pageInfo.startCursor
+    return conversation
+  }
 
   const live = createLive<TranscriptState, TranscriptAction>(
     connection,
@@ -57,7 +63,7 @@ export function createTranscript(
         apply({ type: 'outbox', pending: connection.outbox.of({ ...name, ...get().conversation }), acknowledged })
       signal.addEventListener('abort', connection.outbox.listen(show))
       show()
-      if (!get().conversation) apply(await readHistory(connection, name, pageSize, signal))
+      if (!get().conversation) apply(readOf(await read(READ_TRANSCRIPT, {}, signal)))
       // A pending turn may name the conversation by its key, and the transcript by its id.
       show()
       const events = follow(
@@ -72,7 +78,7 @@ export function createTranscript(
       )
       for await (const event of events) {
         apply({ type: 'event', event })
-        if (get().isStale) apply(await readHistory(connection, name, pageSize, signal))
+        if (get().isStale) apply(readOf(await read(READ_TRANSCRIPT, {}, signal)))
       }
       if (get().status !== 'deleted') throw notFound(name)
     },
@@ -81,10 +87,8 @@ export function createTranscript(
   async function readOlder(): Promise<void> {
     const { turns, hasOlder } = live.get()
     if (!hasOlder || !turns[0]) return
-    const variables = { ...name, as: connection.as, limit: pageSize, before: turns[0].position }
-    const { conversation } = await connection.send(READ_OLDER, variables)
-    const history = conversation?.history ?? []
-    live.apply({ type: 'older', turns: history, hasOlder: history.length === pageSize })
+    const { nodes, pageInfo } = (await read(READ_OLDER, { before: start })).turns
+    live.apply({ type: 'older', turns: nodes, hasOlder: pageInfo.hasPreviousPage })
   }
 
   return {

@@ -36,13 +36,13 @@ export const READ_TRANSCRIPT = complete(`query Transcript($id: ID, $key: String,
     ...Conversation
     viewerParticipant { actor }
     participants(first: 200) { nodes { ...Participant } }
-    history(limit: $limit) { ... on Turn { ...Turn } }
+    turns(last: $limit) { nodes { ...Turn } pageInfo { ...PageInfo } }
   }
 }`)
 
-export const READ_OLDER = complete(`query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: Int!) {
+export const READ_OLDER = complete(`query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: String!) {
   conversation(id: $id, key: $key, as: $as) {
-    history(limit: $limit, beforePosition: $before) { ... on Turn { ...Turn } }
+    turns(last: $limit, before: $before) { nodes { ...Turn } pageInfo { ...PageInfo } }
   }
 }`)
 
