@@ -13,11 +13,14 @@ export function useProviders() {
   return useLoad(async () => (await client.request<{ providers: Provider[] }>(READ_PROVIDERS)).providers, 'providers')
 }
 
-const RESPOND: Record<Exclude<Respond, 'NEVER'>, string> = {
-  MENTIONED: 'when it is mentioned',
-  ADDRESSED: 'when it is mentioned or addressed',
-  ALWAYS: 'to every message',
+/** When an agent answers. */
+export const RESPOND: Record<Respond, string> = {
+  MENTIONED: 'when mentioned',
+  ADDRESSED: 'when mentioned or addressed',
+  ALWAYS: 'every message',
+  NEVER: 'never',
 }
+export const CHOICES = Object.keys(RESPOND) as Respond[]
 
 export type Agent = { name: string; provider: string; respond: Respond; instructions: string }
 
@@ -41,9 +44,9 @@ export function AgentFields({
       <label className="field">
         Answers
         <select value={agent.respond} onChange={(event) => set({ respond: event.target.value as Respond })}>
-          {Object.entries(RESPOND).map(([value, text]) => (
+          {CHOICES.map((value) => (
             <option key={value} value={value}>
-              {text}
+              {RESPOND[value]}
             </option>
           ))}
         </select>

@@ -6,6 +6,7 @@ import { useInbox } from '../../react/index.ts'
 import { Empty, Failure } from '../kit/notice.tsx'
 import { Menu } from '../kit/menu.tsx'
 import { shorten, whenOf } from '../kit/text.ts'
+import { needText } from '../session/needs.tsx'
 import { navigate } from '../session/route.ts'
 import { useSession } from '../session/session.tsx'
 import { NewConversation } from './new-conversation.tsx'
@@ -14,12 +15,17 @@ import { SearchResults } from './search.tsx'
 import { titleOf } from './title.ts'
 
 /** The last turn in one line. The text of a turn that is being written is not part of the list. */
-function lastLine({ lastTurn }: ListedConversation): string {
+function LastLine({ lastTurn }: Pick<ListedConversation, 'lastTurn'>) {
   if (!lastTurn) return 'No messages yet'
   const { actor, status, text } = lastTurn
-  if (status === 'STREAMING') return `${actor} is writing …`
-  if (status === 'ERASED') return `${actor}: erased message`
-  return `${actor}: ${shorten(text, 80) || 'message without text'}`
+  const name = <bdi>{actor}</bdi>
+  if (status === 'STREAMING') return <>{name} is writing …</>
+  const line = status === 'ERASED' ? 'erased message' : shorten(text, 80) || 'message without text'
+  return (
+    <>
+      {name}: <bdi>{line}</bdi>
+    </>
+  )
 }
 
 function Item({
@@ -38,6 +44,8 @@ function Item({
         href={`#/c/${encodeURIComponent(id)}`}
         aria-current={isSelected ? 'page' : undefined}
         onClick={(event) => {
+          // The browser opens another tab or window.
+          if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
           // Keeps the open panel.
           event.preventDefault()
           navigate({ conversationId: id, position: null })
@@ -47,8 +55,8 @@ function Item({
           {titleOf(conversation)}
         </span>
         <time dateTime={updatedAt}>{whenOf(updatedAt)}</time>
-        <span className="last" dir="auto">
-          {lastLine(conversation)}
+        <span className="last">
+          <LastLine lastTurn={conversation.lastTurn} />
         </span>
         {unread > 0 && (
           <span className="badge">
@@ -56,7 +64,11 @@ function Item({
             <span className="hidden"> unread</span>
           </span>
         )}
-        {present.length > 0 && <span className="here">● {shorten(present.join(', '), 40)} here</span>}
+        {present.length > 0 && (
+          <span className="here">
+            ● <bdi>{shorten(present.join(', '), 40)}</bdi> online
+          </span>
+        )}
       </a>
     </li>
   )
@@ -70,7 +82,7 @@ function Inbox({ selected }: { selected: string | null }) {
   return (
     <>
       {status === 'failed' && <Failure error={error?.message ?? null} />}
-      {conversations.length === 0 && <Empty>You take part in no conversation yet.</Empty>}
+      {conversations.length === 0 && <Empty>You are not in any conversation yet.</Empty>}
       <ul className="plain">
         {conversations.map((each) => (
           <Item
@@ -120,7 +132,7 @@ export function ConversationList({ selected, onLeave }: { selected: string | nul
           type="button"
           className="primary"
           disabled={!mayWrite}
-          title={mayWrite ? undefined : 'To create a conversation, a credential needs the right write.'}
+          title={mayWrite ? undefined : needText('WRITE', 'create a conversation')}
           onClick={() => setCreating(true)}
         >
           New

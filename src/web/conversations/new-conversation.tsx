@@ -64,7 +64,7 @@ export function NewConversation({ onClose }: { onClose(): void }) {
     <FormDialog title="New conversation" verb="Create" act={create} onClose={onClose}>
       <label className="field">
         Title
-        <input name="title" maxLength={1_000} placeholder="Made from the first messages if it is empty" />
+        <input name="title" maxLength={1_000} placeholder="Generated from the first messages if empty" />
       </label>
       <label className="field">
         Other people, separated by commas
@@ -75,7 +75,7 @@ export function NewConversation({ onClose }: { onClose(): void }) {
         Who may see it
         <select name="visibility" defaultValue="MEMBERS">
           <option value="MEMBERS">its participants only</option>
-          <option value="OPEN">everybody on this server’s tenant</option>
+          <option value="OPEN">everyone in your tenant</option>
         </select>
       </label>
     </FormDialog>

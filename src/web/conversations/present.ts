@@ -1,4 +1,4 @@
-// Who is present in the listed conversations.
+// Who is online in the listed conversations.
 
 import type { ListedConversation } from '../../client/index.ts'
 import { useLoad } from '../kit/load.ts'
@@ -19,7 +19,7 @@ type Answer = {
 /** Time after which presence is read again, ms. */
 const EVERY_MS = 20_000
 
-/** Returns the names of the others who are present, by the id of the conversation. Read anew every 20 s. */
+/** Returns the names of the others who are online, by the id of the conversation. Read anew every 20 s. */
 export function usePresent(conversations: readonly ListedConversation[]): ReadonlyMap<string, readonly string[]> {
   const { client, viewer } = useSession()
   const ticks = useTicks(EVERY_MS)
@@ -30,7 +30,7 @@ export function usePresent(conversations: readonly ListedConversation[]): Readon
       return found.nodes.map(({ id, participants }): [string, string[]] => [
         id,
         participants.nodes
-          .filter(({ actor, presence }) => presence !== 'OFFLINE' && actor !== viewer.actor)
+          .filter(({ actor, presence }) => presence !== 'OFFLINE' && presence !== 'AWAY' && actor !== viewer.actor)
           .map(({ actor, displayName }) => displayName ?? actor),
       ])
     },

@@ -1,4 +1,4 @@
-// The results of the search: conversations by their titles, and what was said in any conversation, by recall.
+// The results of the search: conversations by their titles, and messages and facts of any conversation, by recall.
 
 import type { Fact, RecallHit, Summary, Turn } from '../../client/index.ts'
 import { useLoad, useSettled } from '../kit/load.ts'
@@ -74,6 +74,7 @@ export function SearchResults({ query }: { query: string }) {
     <div aria-busy={byTitle.isLoading || said.isLoading}>
       <h2 className="section">Titles</h2>
       <Failure error={byTitle.error} onRetry={byTitle.reload} />
+      {byTitle.isLoading && !byTitle.value && <Empty>Searching …</Empty>}
       {byTitle.value && titles.length === 0 && <Empty>No title contains “{settled}”.</Empty>}
       <ul className="plain">
         {titles.map((each) => (
@@ -86,10 +87,13 @@ export function SearchResults({ query }: { query: string }) {
           />
         ))}
       </ul>
-      <h2 className="section">{scope === 'TENANT' ? 'Said' : 'Said in your own conversations'}</h2>
-      <Needs right="MANAGE" purpose="search what was said in the conversations of others" />
+      <h2 className="section">
+        {scope === 'TENANT' ? 'Messages and facts' : 'Messages and facts of your own conversations'}
+      </h2>
+      <Needs right="MANAGE" purpose="search the messages and facts of the conversations of others" />
       <Failure error={said.error} onRetry={said.reload} />
-      {said.value && hits.length === 0 && <Empty>Nothing that was said is relevant.</Empty>}
+      {said.isLoading && !said.value && <Empty>Searching …</Empty>}
+      {said.value && hits.length === 0 && <Empty>No message or fact matches.</Empty>}
       <ul className="plain">
         {hits.map(foundOf).map(({ key, text, by, at, place, position }) => (
           <Result

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { graphiqlPath } from '../kit/graphiql.ts'
 import { Failure, Notice } from '../kit/notice.tsx'
 import { useAction } from '../kit/load.ts'
+import { ABOUT } from '../session/enter.tsx'
 import { navigate } from '../session/route.ts'
 import { Needs } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
@@ -25,8 +26,7 @@ export function Welcome() {
     <main className="welcome">
       <h1>Welcome, {session.viewer.actor}</h1>
       <p>
-        Colloquy keeps conversations that people and AI agents share: live, searchable and remembered. Everything on
-        this page goes through the GraphQL API that your own programs use
+        {ABOUT} Everything on this page goes through the GraphQL API that your own programs use
         {graphiql !== null && (
           <>
             : try it, and read its documentation, in <a href={graphiql}>GraphiQL</a>

@@ -1,4 +1,4 @@
-// The sign of an actor: its initials on a colour that follows from its name. Agents are square, people are round.
+// The avatar of an actor: its initials on a colour that follows from its name. Agents are square, people are round.
 
 import type { CSSProperties } from 'react'
 

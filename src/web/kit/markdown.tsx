@@ -1,10 +1,20 @@
 // Renders Markdown safely: marked parses it, and DOMPurify removes all but a few harmless elements. Each block is rendered
-// once, so a text that is being written only renders its last block again.
+// once, so a text that is being written only renders its last block again, or all blocks if a link is defined.
 
 import DOMPurify from 'dompurify'
-import { Marked } from 'marked'
+import { Marked, type Token } from 'marked'
 import { memo, useMemo, type MouseEvent } from 'react'
 import { copyText } from './copy.tsx'
+
+/** Protocols of the links that a page may open. */
+const PROTOCOLS = ['http:', 'https:', 'mailto:']
+
+/** Returns the URL if it is one that a page may open; null for any other, such as `javascript:`. */
+export function safeUrl(url: string): string | null {
+  if (!URL.canParse(url)) return null
+  const { protocol, href } = new URL(url)
+  return PROTOCOLS.includes(protocol) ? href : null
+}
 
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
@@ -37,16 +47,22 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
 const OPTIONS = {
   ALLOWED_TAGS: ELEMENTS,
   ALLOWED_ATTR: ATTRIBUTES,
-  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ALLOWED_URI_REGEXP: new RegExp(`^(?:${PROTOCOLS.join('|')})`, 'i'),
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_TRUSTED_TYPE: true as const,
 }
 
-const Block = memo(function Block({ raw }: { raw: string }) {
-  const html = useMemo(() => DOMPurify.sanitize(marked.parse(raw, { async: false }), OPTIONS), [raw])
-  return <div dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
-})
+/** A block of a text. `links`: the definitions of links in the whole text, as JSON. */
+type BlockProps = { token: Token; links: string }
+
+const Block = memo(
+  function Block({ token }: BlockProps) {
+    const html = DOMPurify.sanitize(marked.parser([token]), OPTIONS)
+    return <div dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
+  },
+  (one, other) => one.token.raw === other.token.raw && one.links === other.links,
+)
 
 /** Copies the code of the block whose button was pressed. */
 async function onClick({ target }: MouseEvent): Promise<void> {
@@ -56,6 +72,9 @@ async function onClick({ target }: MouseEvent): Promise<void> {
   setTimeout(() => (target.textContent = 'Copy'), 2_000)
 }
 
+/** Types of the blocks that are not shown. */
+const NOTHING = new Set(['space', 'def'])
+
 /** Length above which text is shown without formatting, in UTF-16 units: formatting would block the page. */
 const MAX_FORMATTED = 100_000
 
@@ -63,7 +82,7 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const blocks = useMemo(() => {
     if (text.length > MAX_FORMATTED) return null
     const tokens = marked.lexer(text)
-    return tokens.filter(({ type }) => type !== 'space').map(({ raw }) => raw)
+    return { tokens: tokens.filter(({ type }) => !NOTHING.has(type)), links: JSON.stringify(tokens.links) }
   }, [text])
   if (!blocks)
     return (
@@ -75,9 +94,9 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
     // The listener handles clicks of the buttons inside.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
     <div className="markdown" onClick={(event) => void onClick(event)}>
-      {blocks.map((raw, index) => (
+      {blocks.tokens.map((token, index) => (
         // Blocks change only at the end while a text is being written.
-        <Block key={index} raw={raw} />
+        <Block key={index} token={token} links={blocks.links} />
       ))}
     </div>
   )

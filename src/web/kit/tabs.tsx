@@ -3,7 +3,7 @@
 
 import { useEffect, useRef, type KeyboardEvent } from 'react'
 
-type Tab<Name extends string> = { name: Name; label: string; badge?: number }
+type Tab<Name extends string> = { name: Name; label: string }
 
 /** `panelId`: id of the element that shows the selected tab. */
 export function Tabs<Name extends string>({
@@ -37,7 +37,7 @@ export function Tabs<Name extends string>({
   }
   return (
     <div ref={list} className="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
-      {tabs.map(({ name, label: text, badge = 0 }) => (
+      {tabs.map(({ name, label: text }) => (
         <button
           key={name}
           type="button"
@@ -49,7 +49,6 @@ export function Tabs<Name extends string>({
           onClick={() => onSelect(name)}
         >
           {text}
-          {badge > 0 && <span className="badge">{badge}</span>}
         </button>
       ))}
     </div>

@@ -29,7 +29,9 @@ export function useTicks(ms: number): number {
  */
 export function useRefresh(loaded: Pick<Loaded<unknown>, 'isLoading' | 'reload'>, ms: number): void {
   const newest = useRef(loaded)
-  newest.current = loaded
+  useEffect(() => {
+    newest.current = loaded
+  })
   useEffect(() => {
     const refresh = () => {
       if (document.visibilityState === 'visible' && !newest.current.isLoading) newest.current.reload()

@@ -6,6 +6,7 @@ import { useApprovals } from '../../react/index.ts'
 import { JsonBlock } from '../kit/copy.tsx'
 import { Failure } from '../kit/notice.tsx'
 import { useAction } from '../kit/load.ts'
+import { countOf } from '../kit/text.ts'
 import { Needs } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
@@ -35,7 +36,7 @@ function ApprovalCard({ approval }: { approval: RequestedApproval }) {
   return (
     <section className="card approval" aria-label={`Approval of ${approval.toolName}`}>
       <h3>
-        {agent ? nameOf(agent) : 'An agent'} wants to call <code>{approval.toolName}</code>
+        <bdi>{agent ? nameOf(agent) : 'An agent'}</bdi> wants to call <code>{approval.toolName}</code>
       </h3>
       {edited === null ? (
         <JsonBlock value={approval.arguments} label="arguments" />
@@ -93,11 +94,16 @@ export function Approvals() {
   const { value, error } = useApprovals(conversation, { state: 'PENDING' })
   const pending = value?.nodes.toReversed() ?? []
   return (
-    <div className="approvals" role="status" aria-label="Waiting for a decision">
-      <Failure error={error && !SHOWN_ELSEWHERE.has(error.code) ? error.message : null} />
-      {pending.map((approval) => (
-        <ApprovalCard key={approval.id} approval={approval} />
-      ))}
-    </div>
+    <>
+      <p className="hidden" role="status">
+        {pending.length > 0 && `${countOf(pending.length, 'tool call')} to approve or deny`}
+      </p>
+      <div className="approvals" role="group" aria-label="Tool calls to approve or deny">
+        <Failure error={error && !SHOWN_ELSEWHERE.has(error.code) ? error.message : null} />
+        {pending.map((approval) => (
+          <ApprovalCard key={approval.id} approval={approval} />
+        ))}
+      </div>
+    </>
   )
 }

@@ -1,7 +1,8 @@
 // The list of the participants, with their presence and what an administrator can do with each.
 
 import { useState } from 'react'
-import type { Participant, PresenceState, Respond } from '../../client/index.ts'
+import type { Participant, PresenceState } from '../../client/index.ts'
+import { CHOICES, RESPOND } from '../conversations/agent-fields.tsx'
 import { Avatar } from '../kit/avatar.tsx'
 import { FormDialog, textOf } from '../kit/form-dialog.tsx'
 import { useAction } from '../kit/load.ts'
@@ -11,17 +12,11 @@ import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
 
 const PRESENCE: Record<PresenceState, string> = {
-  ONLINE: 'here',
+  ONLINE: 'online',
   AWAY: 'away',
   TYPING: 'writing',
   THINKING: 'thinking',
-  OFFLINE: 'not here',
-}
-const RESPOND: Record<Respond, string> = {
-  ALWAYS: 'answers every message',
-  ADDRESSED: 'answers when mentioned or addressed',
-  MENTIONED: 'answers when mentioned',
-  NEVER: '',
+  OFFLINE: 'offline',
 }
 
 function Rename({ participant: { actor, displayName }, onClose }: { participant: Participant; onClose(): void }) {
@@ -31,7 +26,7 @@ function Rename({ participant: { actor, displayName }, onClose }: { participant:
   return (
     <FormDialog title={`Rename ${actor}`} verb="Save" act={rename} onClose={onClose}>
       <label className="field">
-        Name for display
+        Display name
         <input name="name" maxLength={200} defaultValue={displayName ?? ''} placeholder={actor} />
       </label>
     </FormDialog>
@@ -51,9 +46,8 @@ function Remove({ participant: { actor }, onClose }: { participant: Participant;
       isDangerous
     >
       <p>
-        {isSelf ? 'You do' : `${nameOf(actor)} does`} not see new messages from then on.{' '}
-        {isSelf ? 'Your messages' : `The messages of ${nameOf(actor)}`} stay. A participant can add{' '}
-        {isSelf ? 'you' : nameOf(actor)} again.
+        {isSelf ? 'You' : <bdi>{nameOf(actor)}</bdi>} will no longer see new messages. {isSelf ? 'Your' : 'Their'}{' '}
+        messages stay. A participant can add {isSelf ? 'you' : 'them'} again.
       </p>
     </FormDialog>
   )
@@ -68,10 +62,10 @@ function Person({ participant }: { participant: Participant }) {
     conversation.updateParticipant(actor, changes),
   )
   const isOwner = transcript.conversation?.owner === actor
-  const signs = [
+  const facts = [
     isOwner ? 'owner' : administrator ? 'administrator' : '',
     PRESENCE[presence],
-    kind === 'AGENT' ? RESPOND[respond] : '',
+    kind === 'AGENT' ? `answers ${RESPOND[respond]}` : '',
   ]
   return (
     <li className="member">
@@ -85,7 +79,7 @@ function Person({ participant }: { participant: Participant }) {
         )}{' '}
         {actor === viewer.actor && <span className="muted">(you)</span>}
         {kind !== 'HUMAN' && <span className="chip">{kind.toLowerCase()}</span>}
-        <p className="muted">{signs.filter(Boolean).join(' · ')}</p>
+        <p className="muted">{facts.filter(Boolean).join(' · ')}</p>
         <Failure error={change.error} />
       </div>
       {viewer.rights.includes('WRITE') && (
@@ -94,19 +88,14 @@ function Person({ participant }: { participant: Participant }) {
           items={[
             { label: 'Rename', onSelect: () => setDialog('rename') },
             {
-              label: administrator ? 'Make an ordinary participant' : 'Make an administrator',
+              label: administrator ? 'Remove as administrator' : 'Make an administrator',
               onSelect: () => void change.run({ administrator: !administrator }),
             },
             ...(kind === 'AGENT'
-              ? (['MENTIONED', 'ALWAYS', 'NEVER'] as const)
-                  .filter((each) => each !== respond)
-                  .map((each) => ({
-                    label:
-                      each === 'NEVER'
-                        ? 'Let it answer nothing'
-                        : `Let it ${RESPOND[each].replace('answers', 'answer')}`,
-                    onSelect: () => void change.run({ respond: each }),
-                  }))
+              ? CHOICES.filter((each) => each !== respond).map((each) => ({
+                  label: each === 'NEVER' ? 'Never answer' : `Answer ${RESPOND[each]}`,
+                  onSelect: () => void change.run({ respond: each }),
+                }))
               : []),
             {
               label: actor === viewer.actor ? 'Leave …' : 'Remove …',

@@ -4,7 +4,8 @@ import { useId, useState, type FormEvent } from 'react'
 import { Failure, Notice } from '../kit/notice.tsx'
 import type { Credential } from './session.tsx'
 
-const ABOUT = 'Colloquy keeps conversations that people and AI agents share: live, searchable and remembered.'
+/** What Colloquy is. */
+export const ABOUT = 'Colloquy keeps conversations that people and AI agents share: live, searchable and remembered.'
 
 /**
  * `isAuthenticated`: whether the server needs a token; null if it has not answered. `reason`: why the form is shown

@@ -18,13 +18,12 @@ export function useKept<State extends object>(key: string, initial: State): [Sta
   const kept = keptOf.get(session) ?? new Map<string, unknown>()
   keptOf.set(session, kept)
   const [state, setState] = useState<State>((kept.get(key) as State | undefined) ?? initial)
-  const change = (changes: Partial<State>) =>
-    setState((before) => {
-      const next = { ...before, ...changes }
-      kept.delete(key)
-      kept.set(key, next)
-      if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
-      return next
-    })
+  function change(changes: Partial<State>): void {
+    const next = { ...((kept.get(key) as State | undefined) ?? state), ...changes }
+    kept.delete(key)
+    kept.set(key, next)
+    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!)
+    setState(next)
+  }
   return [state, change]
 }

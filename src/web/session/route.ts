@@ -48,10 +48,13 @@ const subscribe = (listener: () => void) => {
   return () => removeEventListener('hashchange', listener)
 }
 
-/** Returns the current route. */
-export function useRoute(): Route {
-  const fragment = useSyncExternalStore(subscribe, () => location.hash)
-  return useMemo(() => parseRoute(fragment), [fragment])
+/** Number of times that the page was asked to show a turn, or the newest one. */
+let jumps = 0
+
+/** Returns the current route. `jumps` changes when a turn must be shown, also one that was shown before. */
+export function useRoute(): Route & { jumps: number } {
+  const snapshot = useSyncExternalStore(subscribe, () => `${jumps}${location.hash}`)
+  return useMemo(() => ({ ...parseRoute(location.hash), jumps }), [snapshot])
 }
 
 /** Whether the window is so narrow that a panel covers the conversation. The same limit is in styles/layout.css. */
@@ -60,13 +63,16 @@ const isNarrow = () => matchMedia('(max-width: 50rem)').matches
 /**
  * Changes parts of the route. Opening another conversation adds an entry to the browser's history. In a narrow window,
  * showing a conversation or a turn closes the panel.
+ * @param changes with `position`, the turn is shown, again if it was shown before; null for the newest one
  */
 export function navigate(changes: Partial<Route>): void {
   const current = parseRoute(location.hash)
   const isOther = changes.conversationId !== undefined && changes.conversationId !== current.conversationId
   const isCovered = (isOther || typeof changes.position === 'number') && isNarrow()
   const next = fragmentOf({ ...current, ...changes, ...(isCovered && { panel: null }) })
-  if (next === location.hash) return
+  const isJump = changes.position !== undefined
+  if (isJump) jumps += 1
+  else if (next === location.hash) return
   if (isOther) location.hash = next
   else {
     history.replaceState(null, '', next)

@@ -35,7 +35,7 @@ export type Session = {
   close(): void
 }
 
-const READ_VIEWER = '{ viewer { actor tenant kind rights expiresAt } }'
+const READ_VIEWER = '{ viewer { actor tenant rights expiresAt } }'
 
 /** Whether the server accepts requests without a token. @throws ColloquyError if it cannot be reached */
 export async function needsToken(): Promise<boolean> {

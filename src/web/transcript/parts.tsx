@@ -3,16 +3,10 @@
 import { memo } from 'react'
 import type { Turn } from '../../client/index.ts'
 import { JsonBlock } from '../kit/copy.tsx'
-import { Markdown } from '../kit/markdown.tsx'
+import { Markdown, safeUrl } from '../kit/markdown.tsx'
+import { countOf, shorten } from '../kit/text.ts'
 
 type ContentPart = Turn['parts'][number]
-
-/** Returns the URL if it is one that a page may open; null for any other, such as `javascript:`. */
-function safeUrl(url: string): string | null {
-  if (!URL.canParse(url)) return null
-  const { protocol, href } = new URL(url)
-  return ['http:', 'https:', 'mailto:'].includes(protocol) ? href : null
-}
 
 function File({ url, fileName, mediaType, caption }: Extract<ContentPart, { __typename: 'FilePart' }>) {
   const href = safeUrl(url)
@@ -39,10 +33,8 @@ function File({ url, fileName, mediaType, caption }: Extract<ContentPart, { __ty
 }
 
 /** The first words of a result, for its folded line. */
-const gistOf = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text
-}
+const gistOf = (value: unknown): string =>
+  shorten(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), 60)
 
 function Part({ part }: { part: ContentPart }) {
   switch (part.__typename) {
@@ -89,9 +81,7 @@ function Part({ part }: { part: ContentPart }) {
 
 const Citations = ({ citations }: Pick<Turn, 'citations'>) => (
   <details className="fold">
-    <summary>
-      {citations.length} {citations.length === 1 ? 'source' : 'sources'}
-    </summary>
+    <summary>{countOf(citations.length, 'source')}</summary>
     <ol>
       {citations.map(({ documentId, documentName, chunk }, index) => (
         // A document may be cited several times.

@@ -1,4 +1,4 @@
-// What stands above a turn: the day, a pause, and where the unread turns begin. The functions are pure.
+// The separators above a turn: the day, a pause, and where the unread turns begin. The functions are pure.
 
 import type { Turn } from '../../client/index.ts'
 import { dayOf } from '../kit/text.ts'
@@ -34,13 +34,19 @@ export function separatorOf(previous: Turn | null, turn: Turn, now = new Date())
   }
 }
 
+/** When the viewer opened the conversation: up to which entries it had read, and the newest entry. */
+export type Opening = { viewer: string; readSeq: number; lastSeq: number }
+
 /**
  * Returns the position of the first turn that the viewer had not read when it opened the conversation; null if there is
- * none, or if the viewer has read nothing at all.
+ * none, if the viewer has read nothing at all, or if older unread turns are not loaded.
  */
-export function firstUnread(turns: readonly Turn[], viewer: string, lastReadSeq: number): number | null {
-  if (lastReadSeq === 0) return null
-  return turns.find(({ seq, actor }) => seq > lastReadSeq && actor !== viewer)?.position ?? null
+export function firstUnread(turns: readonly Turn[], hasOlder: boolean, opening: Opening): number | null {
+  const { viewer, readSeq, lastSeq } = opening
+  const [first] = turns
+  if (readSeq === 0 || (hasOlder && first && first.position > readSeq)) return null
+  const isUnread = ({ seq, position, actor }: Turn) => seq > readSeq && position <= lastSeq && actor !== viewer
+  return turns.find(isUnread)?.position ?? null
 }
 
 /** A participant, as far as read marks need it. */

@@ -1,12 +1,13 @@
 // The scrolling list of turns. Only the turns near the window are rendered, so a list of 50,000 turns scrolls as fast as a
 // short one. It stays at its end while turns arrive, and stays where it is while older turns are added above.
 
-import { useVirtualizer } from '@tanstack/react-virtual'
+import { defaultRangeExtractor, useVirtualizer, type Range } from '@tanstack/react-virtual'
 import {
   useCallback,
   useEffect,
   useLayoutEffect,
   useRef,
+  type FocusEvent,
   type KeyboardEvent,
   type ReactNode,
   type RefObject,
@@ -16,10 +17,10 @@ import {
 const ESTIMATE = 72
 /** Distance from the end within which the list follows it, px. */
 const END = 80
-/** Number of rows from either end at which more turns are read. */
-const NEAR = 10
+/** Number of rows between the window and either end at which more turns are read. */
+const NEAR = 16
 
-export type TurnListProps = {
+type TurnListProps = {
   label: string
   /** Number of rows. */
   count: number
@@ -35,8 +36,6 @@ export type TurnListProps = {
   onEnd(): void
   /** Called when the reader reaches or leaves the newest turn. */
   onAtEnd?(isAtEnd: boolean): void
-  /** What follows the rows. */
-  children?: ReactNode
 }
 
 /** Maximum number of frames until a row is rendered after the list has scrolled to it. */
@@ -81,25 +80,57 @@ function useStayAtEnd(scroller: RefObject<HTMLDivElement | null>, scrollToEnd: (
   }, [])
 }
 
+/** Keeps the row that has the focus rendered while it is outside of the window. */
+function useFocusedRow(keyOf: (index: number) => string | number) {
+  /** The row; its index changes when rows are added above it. */
+  const focused = useRef<{ index: number; key: string | number } | null>(null)
+  const rangeExtractor = useCallback(
+    (range: Range) => {
+      const shown = defaultRangeExtractor(range)
+      const row = focused.current
+      if (!row) return shown
+      if (keyOf(row.index) !== row.key) {
+        const index = Array.from({ length: range.count }, (_, n) => n).find((n) => keyOf(n) === row.key)
+        if (index === undefined) return shown
+        row.index = index
+      }
+      return [...new Set([...shown, row.index])].toSorted((a, b) => a - b)
+    },
+    [keyOf],
+  )
+  const onFocus = (event: FocusEvent) => {
+    const index = Number(event.target.closest<HTMLElement>('[data-index]')?.dataset.index)
+    focused.current = Number.isNaN(index) ? null : { index, key: keyOf(index) }
+  }
+  const onBlur = () => {
+    focused.current = null
+  }
+  return { rangeExtractor, onFocus, onBlur }
+}
+
 export function TurnList(props: TurnListProps) {
-  const { label, count, keyOf, render, target, targetKey, isLive, onStart, onEnd, onAtEnd, children } = props
+  const { label, count, keyOf, render, target, targetKey, isLive, onStart, onEnd, onAtEnd } = props
   const scroller = useRef<HTMLDivElement>(null)
-  // With another function, the virtualizer would compute the place of each row anew.
+  // Written while rendering: the virtualizer calls it then. With another function, it would compute the place of each row
+  // anew.
   const newestKeyOf = useRef(keyOf)
   newestKeyOf.current = keyOf
   const getItemKey = useCallback((index: number) => newestKeyOf.current(index), [])
+  const { rangeExtractor, onFocus, onBlur } = useFocusedRow(getItemKey)
   const virtualizer = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => ESTIMATE,
     getItemKey,
+    rangeExtractor,
     anchorTo: 'end',
     followOnAppend: isLive,
     scrollEndThreshold: END,
     overscan: 6,
   })
   const items = virtualizer.getVirtualItems()
-  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0]
+  // Not those of the items, which may include a row that has the focus. Null while the list is hidden.
+  const { startIndex: first = null, endIndex: last = null } = virtualizer.range ?? {}
 
   const shown = useRef<string | null>(null)
   useLayoutEffect(() => {
@@ -110,12 +141,13 @@ export function TurnList(props: TurnListProps) {
   }, [count, target, targetKey, virtualizer])
 
   useEffect(() => {
-    if (count === 0 || shown.current === null) return
+    if (count === 0 || shown.current === null || first === null || last === null) return
     if (first < NEAR) onStart()
     if (last >= count - NEAR) onEnd()
   }, [first, last, count, onStart, onEnd])
 
-  const isAtEnd = isLive && virtualizer.isAtEnd(END)
+  // A panel may hide the list, which then has no height.
+  const isAtEnd = isLive && (virtualizer.scrollRect?.height ?? 0) > 0 && virtualizer.isAtEnd(END)
   useEffect(() => onAtEnd?.(isAtEnd), [isAtEnd, onAtEnd])
   useStayAtEnd(scroller, () => virtualizer.scrollToEnd())
 
@@ -128,19 +160,26 @@ export function TurnList(props: TurnListProps) {
       // Each open turn would be announced anew with each word.
       aria-live="off"
       tabIndex={0}
+      onFocus={onFocus}
+      onBlur={onBlur}
       onKeyDown={(event) => moveFocus(event, (index) => virtualizer.scrollToIndex(index), count)}
     >
       <div className="rows" style={{ height: virtualizer.getTotalSize() }}>
         {/* Not a transform: with another one, the browser draws all rows anew. */}
         <div className="shown" style={{ top: items[0]?.start ?? 0 }}>
-          {items.map(({ index, key }) => (
-            <div key={key} data-index={index} ref={virtualizer.measureElement}>
+          {items.map(({ index, key, start }, n) => (
+            <div
+              key={key}
+              data-index={index}
+              ref={virtualizer.measureElement}
+              // The place of the rows that are not rendered, next to a row that has the focus.
+              style={{ marginBlockStart: start - (items[n - 1]?.end ?? start) || undefined }}
+            >
               {render(index)}
             </div>
           ))}
         </div>
       </div>
-      {children}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-// One turn of the transcript: its author, its content, and the signs of what it is: private, edited, pinned, aborted.
+// One turn of the transcript: its author, its content, and badges: private, edited, pinned, streaming.
 
 import { memo, type KeyboardEvent } from 'react'
 import type { Turn } from '../../client/index.ts'
@@ -52,15 +52,15 @@ const Separators = ({ separator: { day, pause }, isFirstUnread }: Pick<TurnProps
 /** Who sees a turn with an audience. */
 function Audience({ turn, nameOf }: Pick<TurnProps, 'turn' | 'nameOf'>) {
   if (!turn.audience) return null
-  const names = turn.audience.map(nameOf)
+  const names = turn.audience.map(nameOf).join(', ')
   return (
-    <span className="chip private" title={names.join(', ')}>
-      Only {shorten(names.join(', '), 60)}
+    <span className="chip private" title={names}>
+      Only <bdi>{shorten(names, 60)}</bdi>
     </span>
   )
 }
 
-function Signs({ turn, nameOf, handlers }: Pick<TurnProps, 'turn' | 'nameOf' | 'handlers'>) {
+function Badges({ turn, nameOf, handlers }: Pick<TurnProps, 'turn' | 'nameOf' | 'handlers'>) {
   return (
     <>
       {turn.role === 'SYSTEM' && <span className="chip">Instructions</span>}
@@ -156,11 +156,15 @@ export const TurnView = memo(function TurnView(props: TurnProps) {
                 </time>
               </>
             )}
-            <Signs turn={turn} nameOf={nameOf} handlers={handlers} />
+            <Badges turn={turn} nameOf={nameOf} handlers={handlers} />
           </header>
           {turn.replyTo && <Quote turnId={turn.replyTo.id} quoted={quoted} onShowReply={onShowReply} />}
           <Body turn={turn} />
-          {readers !== '' && <p className="readers">Read by {readers}</p>}
+          {readers !== '' && (
+            <p className="readers">
+              Read by <bdi>{readers}</bdi>
+            </p>
+          )}
         </div>
         {actions.length > 0 && (
           <div className="tools">

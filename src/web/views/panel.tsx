@@ -4,6 +4,7 @@
 import { useCallback, useMemo, useState } from 'react'
 import { ColloquyProvider, useConversation, useTranscript } from '../../react/index.ts'
 import { Empty, Failure, Notice } from '../kit/notice.tsx'
+import { useSettled } from '../kit/load.ts'
 import { countOf } from '../kit/text.ts'
 import { Needs } from '../session/needs.tsx'
 import { useSession } from '../session/session.tsx'
@@ -19,13 +20,28 @@ const HiddenRow = ({ name, audience }: { name: string; audience: string }) => (
   </div>
 )
 
+/** Time after which a new turn must have arrived in both views, ms. */
+const SETTLE_MS = 2_000
+
+/** Returns what the view lacks, in words. */
+function comparisonText(name: string, hidden: number): string {
+  if (hidden === 0) return `${name} sees every message that you see here.`
+  const are = `${hidden === 1 ? 'is' : 'are'} absent from this view`
+  return `${countOf(hidden, 'message')} that you see here ${are}: from its history, search, counts and contexts.`
+}
+
 /** The transcript in the view of the actor, whose client the components below use. */
 function OtherTranscript({ id, actor }: { id: string; actor: string }) {
   const open = useOpenConversation()
   const { nameOf, isAgent } = open
   const { turns, status, error, hasOlder, older } = useTranscript(useConversation(id))
   const from = hasOlder ? (turns[0]?.position ?? 0) : 0
-  const rows = useMemo(() => rowsOf(turns, open.transcript.turns, from), [turns, open.transcript.turns, from])
+  const own = open.transcript.turns
+  const newest = Math.max(own.at(-1)?.position ?? 0, turns.at(-1)?.position ?? 0)
+  const settled = useSettled(newest, SETTLE_MS)
+  const isComparable = status === 'live' && open.transcript.status === 'live'
+  const through = isComparable ? settled : null
+  const rows = useMemo(() => rowsOf(turns, own, { from, through }), [turns, own, from, through])
   const hidden = rows.filter(({ kind }) => kind === 'hidden').length
   const keyOf = useCallback((index: number) => rows[index]?.turn.position ?? index, [rows])
   const onStart = useCallback(() => void (hasOlder && older()), [hasOlder, older])
@@ -63,9 +79,7 @@ function OtherTranscript({ id, actor }: { id: string; actor: string }) {
   return (
     <>
       <Notice>
-        {hidden === 0
-          ? `${nameOf(actor)} sees every message that you see here.`
-          : `${countOf(hidden, 'message')} that you see here ${hidden === 1 ? 'is' : 'are'} absent from this view: from its history, search, counts and contexts.`}
+        {isComparable ? comparisonText(nameOf(actor), hidden) : 'The views are compared once both are current.'}
       </Notice>
       <TurnList
         label={`Messages in the view of ${nameOf(actor)}`}

@@ -11,13 +11,13 @@ import { Menu } from '../kit/menu.tsx'
 import { Approvals } from '../participants/approvals.tsx'
 import { navigate, useRoute } from '../session/route.ts'
 import { useSession } from '../session/session.tsx'
-import { Composer, type Task } from '../transcript/composer.tsx'
+import { Composer, type Task } from '../transcript/composer/composer.tsx'
 import { TranscriptView } from '../transcript/transcript.tsx'
 import { Activity } from './activity.tsx'
 import { useOpenConversation } from './open-conversation.tsx'
 import { Rename } from './rename.tsx'
 
-/** Maximum number of participants whose signs the header shows. */
+/** Maximum number of participants whose avatars the header shows. */
 const SHOWN = 5
 
 function Header() {
@@ -46,7 +46,6 @@ function Header() {
       <button
         type="button"
         className="people"
-        aria-pressed={panel !== null}
         onClick={() => navigate({ panel: panel === null ? 'participants' : null })}
       >
         <span className="hidden">
@@ -75,7 +74,7 @@ function goneText(status: string, code: string | undefined): string | null {
 }
 
 export function Conversation() {
-  const { transcript } = useOpenConversation()
+  const { transcript, reopen } = useOpenConversation()
   const [task, setTask] = useState<Task>(null)
   const onReply = useCallback((turn: Turn) => setTask({ kind: 'reply', turn }), [])
   const onEdit = useCallback((turn: Turn) => setTask({ kind: 'edit', turn }), [])
@@ -85,7 +84,7 @@ export function Conversation() {
     return (
       <main className="conversation">
         <div className="bar">
-          <h1>Gone</h1>
+          <h1>Conversation not available</h1>
         </div>
         <div className="panel">
           <Notice kind="error">{gone}</Notice>
@@ -97,7 +96,7 @@ export function Conversation() {
   return (
     <main className="conversation">
       <Header />
-      {transcript.status === 'failed' && <Failure error={transcript.error?.message ?? null} />}
+      {transcript.status === 'failed' && <Failure error={transcript.error?.message ?? null} onRetry={reopen} />}
       <TranscriptView onReply={onReply} onEdit={onEdit} />
       <Activity />
       <Approvals />

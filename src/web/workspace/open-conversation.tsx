@@ -15,16 +15,26 @@ export type OpenConversation = {
   nameOf(actor: string): string
   /** Whether the actor is an agent or a tool. */
   isAgent(actor: string): boolean
-  /** Shows the turn at this position in the transcript, again if it was shown before. */
-  jumpTo(position: number): void
-  /** Number of calls of `jumpTo`. */
-  jumps: number
+  /** Shows the turn at this position in the transcript, or the newest one if it is null; again if it was shown before. */
+  jumpTo(position: number | null): void
+  /** Opens the conversation again, after a permanent failure. */
+  reopen(): void
 }
+
+const jumpTo = (position: number | null) => navigate({ position })
 
 const OpenContext = createContext<OpenConversation | null>(null)
 
+type OpenProps = { id: string; children: ReactNode }
+
 /** Opens the conversation for the components below. */
-export function OpenConversationProvider({ id, children }: { id: string; children: ReactNode }) {
+export function OpenConversationProvider(props: OpenProps) {
+  const [attempt, setAttempt] = useState(0)
+  const reopen = useCallback(() => setAttempt((before) => before + 1), [])
+  return <Opened key={attempt} {...props} reopen={reopen} />
+}
+
+function Opened({ id, reopen, children }: OpenProps & Pick<OpenConversation, 'reopen'>) {
   const conversation = useConversation(id)
   const transcript = useTranscript(conversation)
   const { participants } = transcript
@@ -36,14 +46,9 @@ export function OpenConversationProvider({ id, children }: { id: string; childre
       isAgent: (actor: string) => (byActor.get(actor)?.kind ?? 'HUMAN') !== 'HUMAN',
     }
   }, [participants])
-  const [jumps, setJumps] = useState(0)
-  const jumpTo = useCallback((position: number) => {
-    setJumps((count) => count + 1)
-    navigate({ position })
-  }, [])
   const value = useMemo(
-    () => ({ id, conversation, transcript, ...people, jumpTo, jumps }),
-    [id, conversation, transcript, people, jumpTo, jumps],
+    () => ({ id, conversation, transcript, ...people, jumpTo, reopen }),
+    [id, conversation, transcript, people, reopen],
   )
   return <OpenContext value={value}>{children}</OpenContext>
 }

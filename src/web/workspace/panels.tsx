@@ -3,6 +3,7 @@
 import { lazy, Suspense, useId } from 'react'
 import { navigate, PANELS, type PanelName } from '../session/route.ts'
 import { Tabs } from '../kit/tabs.tsx'
+import { Boundary } from './boundary.tsx'
 
 const LABELS: Record<PanelName, string> = {
   participants: 'People',
@@ -40,9 +41,11 @@ export function Panels({ selected }: { selected: PanelName }) {
         </button>
       </div>
       <div className="panel" id={panelId} role="tabpanel" aria-label={LABELS[selected]} tabIndex={-1}>
-        <Suspense fallback={<p className="empty">Loading …</p>}>
-          <Panel />
-        </Suspense>
+        <Boundary key={selected}>
+          <Suspense fallback={<p className="empty">Loading …</p>}>
+            <Panel />
+          </Suspense>
+        </Boundary>
       </div>
     </aside>
   )

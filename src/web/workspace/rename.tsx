@@ -1,15 +1,15 @@
-// The dialog that changes the title of the open conversation.
+// The dialog that changes the title of the open conversation. Fails with CONFLICT if the title has changed meanwhile.
 
+import { useState } from 'react'
 import { FormDialog, textOf } from '../kit/form-dialog.tsx'
 import { useOpenConversation } from './open-conversation.tsx'
 
 export function Rename({ onClose }: { onClose(): void }) {
   const { conversation, transcript } = useOpenConversation()
-  async function rename(data: FormData): Promise<void> {
-    // The version prevents that a title which somebody else has just given is overwritten.
-    const expectedVersion = transcript.conversation?.version
-    await conversation.update({ title: textOf(data, 'title') || null, expectedVersion })
-  }
+  // Of the title that the person sees in the field.
+  const [shown] = useState(transcript.conversation)
+  const rename = (data: FormData) =>
+    conversation.update({ title: textOf(data, 'title') || null, expectedVersion: shown?.version })
   return (
     <FormDialog title="Rename the conversation" verb="Save" act={rename} onClose={onClose}>
       <label className="field">
@@ -17,8 +17,8 @@ export function Rename({ onClose }: { onClose(): void }) {
         <input
           name="title"
           maxLength={1_000}
-          defaultValue={transcript.conversation?.title ?? ''}
-          placeholder="Made from the first messages if it is empty"
+          defaultValue={shown?.title ?? ''}
+          placeholder="Generated from the first messages if empty"
         />
       </label>
     </FormDialog>

@@ -76,7 +76,7 @@ describe.runIf(isLong && chromiumPath)('the web app with a token (needs LONG=1, 
     await welcome()
     expect(await app.page.getByRole('button', { name: 'New', exact: true }).isDisabled()).toBe(true)
     await app.page.getByLabel('Search titles and what was said').fill('garden')
-    await app.page.getByText('Nothing that was said is relevant.').waitFor()
+    await app.page.getByText('No message or fact matches.').waitFor()
     await app.page.getByLabel('Search titles and what was said').fill('')
     await app.open(id, 'view')
     await app.page.getByText('To read in the view of others, a credential needs the right act-as').waitFor()

@@ -24,7 +24,11 @@ describe('a route', () => {
 })
 
 describe('navigate', () => {
-  afterEach(() => vi.unstubAllGlobals())
+  const dispatched = vi.fn()
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    dispatched.mockClear()
+  })
 
   /** Returns the fragment after the changes of `#/c/a?panel=memory`. */
   function after(changes: Parameters<typeof navigate>[0], isNarrow: boolean): string {
@@ -34,7 +38,7 @@ describe('navigate', () => {
       replaceState: (_state: unknown, _title: string, hash: string) => (location.hash = hash),
     })
     vi.stubGlobal('HashChangeEvent', class {})
-    vi.stubGlobal('dispatchEvent', () => true)
+    vi.stubGlobal('dispatchEvent', dispatched)
     vi.stubGlobal('matchMedia', () => ({ matches: isNarrow }))
     navigate(changes)
     return location.hash
@@ -52,5 +56,13 @@ describe('navigate', () => {
   ])('to %j keeps the panel beside the conversation, but does not cover it', (changes, wide, narrow) => {
     expect(after(changes, false)).toBe(wide)
     expect(after(changes, true)).toBe(narrow)
+  })
+
+  it.each([
+    ['shows the newest turn again', { position: null }, 1],
+    ['does nothing without a change', { panel: 'memory' as PanelName }, 0],
+  ])('%s', (_, changes, expected) => {
+    after(changes, false)
+    expect(dispatched).toHaveBeenCalledTimes(expected)
   })
 })

@@ -76,12 +76,16 @@ describe('the unread turns', () => {
   const turns = [turnAt(3), turnAt(5, { actor: 'bob' }), turnAt(7), turnAt(9, { actor: 'bob' })]
 
   it.each([
-    ['begin with the first turn of others after the mark', 5, 9],
-    ['do not begin with a turn of the viewer', 6, 9],
-    ['begin nowhere if all is read', 9, null],
-    ['begin nowhere if nothing was ever read', 0, null],
-  ])('%s', (_, lastReadSeq, expected) => {
-    expect(firstUnread(turns, 'ada', lastReadSeq)).toBe(expected)
+    ['begin with the first turn of others after the mark', 5, 9, false, 9],
+    ['do not begin with a turn of the viewer', 6, 9, false, 9],
+    ['begin nowhere if all is read', 9, 9, false, null],
+    ['begin nowhere if nothing was ever read', 0, 9, false, null],
+    ['do not begin with a turn that arrived later', 7, 8, false, null],
+    ['begin nowhere while older ones are not loaded', 2, 9, true, null],
+    ['begin with the first one loaded if none is older', 2, 9, false, 5],
+    ['begin with the first one once a read one is loaded', 3, 9, true, 5],
+  ])('%s', (_, readSeq, lastSeq, hasOlder, expected) => {
+    expect(firstUnread(turns, hasOlder, { viewer: 'ada', readSeq, lastSeq })).toBe(expected)
   })
 })
 

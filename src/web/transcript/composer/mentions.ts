@@ -31,7 +31,7 @@ export function completionsOf<Person extends Mentionable>(people: readonly Perso
     .slice(0, 8)
 }
 
-/** Whether a name can stand after the `@` without quotes. */
+/** Whether a name is valid without quotes after the `@`. */
 const isPlain = (name: string) => /^[\p{L}\p{N}_-]+$/u.test(name)
 
 /** Returns the text with the mention completed, and the place of the cursor after it. */

@@ -2,26 +2,29 @@
 
 import { useEffect, useLayoutEffect, useState, type KeyboardEvent, type RefObject } from 'react'
 import { flushSync } from 'react-dom'
-import type { Participant } from '../../client/index.ts'
-import { useSession } from '../session/session.tsx'
-import { useOpenConversation } from '../workspace/open-conversation.tsx'
+import type { Participant } from '../../../client/index.ts'
+import { needText } from '../../session/needs.tsx'
+import { useSession } from '../../session/session.tsx'
+import { useOpenConversation } from '../../workspace/open-conversation.tsx'
 import { completed, completionsOf, typedMention } from './mentions.ts'
 
 /** The names that complete the mention before the cursor. */
 function useMention(text: string, cursor: number) {
   const { present } = useOpenConversation()
   const { viewer } = useSession()
-  const [selected, setSelected] = useState(0)
+  /** The name that was selected by the arrow keys, for the mention `of`. */
+  const [chosen, setChosen] = useState({ of: '', index: 0 })
   /** The text at which the person closed the list. */
   const [closedAt, setClosedAt] = useState<string | null>(null)
   const typed = typedMention(text, cursor)
   const people = typed && text !== closedAt ? completionsOf(present, typed.text) : []
   const others = people.filter(({ actor }) => actor !== viewer.actor)
+  const of = JSON.stringify(typed)
   return {
     typed,
     people: others,
-    selected: Math.min(selected, others.length - 1),
-    setSelected,
+    selected: Math.min(chosen.of === of ? chosen.index : 0, others.length - 1),
+    setSelected: (index: number) => setChosen({ of, index }),
     close: () => setClosedAt(text),
   }
 }
@@ -135,7 +138,7 @@ export function MessageField({
         dir="auto"
         disabled={!mayWrite}
         aria-label={label}
-        placeholder={mayWrite ? 'Say something. @ mentions somebody.' : 'To write, a credential needs the right write.'}
+        placeholder={mayWrite ? 'Say something. @ mentions somebody.' : needText('WRITE', 'write')}
         aria-autocomplete="list"
         aria-controls={mention.people.length > 0 ? 'mentions' : undefined}
         aria-activedescendant={mention.people.length > 0 ? `mention-${mention.selected}` : undefined}

@@ -1,7 +1,7 @@
 // Completion of mentions.
 
 import { describe, expect, it } from 'vitest'
-import { completed, completionsOf, typedMention } from '../../../../src/web/transcript/mentions.ts'
+import { completed, completionsOf, typedMention } from '../../../../../src/web/transcript/composer/mentions.ts'
 
 describe('a mention before the cursor', () => {
   it.each([

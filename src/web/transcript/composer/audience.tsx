@@ -1,9 +1,10 @@
-// Who may see the next turn: everybody, or some participants.
+// Who may see the next turn: everybody, some participants, or only its author.
 
 import { useEffect, useId, useRef, useState } from 'react'
-import { shorten } from '../kit/text.ts'
-import { useSession } from '../session/session.tsx'
-import { useOpenConversation } from '../workspace/open-conversation.tsx'
+import { shorten } from '../../kit/text.ts'
+import { useSession } from '../../session/session.tsx'
+import { useOpenConversation } from '../../workspace/open-conversation.tsx'
+import { toggled } from './readers.ts'
 
 /** `audience`: the actors who may see the turn, besides its author; empty for everybody. */
 export function AudiencePicker({
@@ -25,9 +26,10 @@ export function AudiencePicker({
     document.addEventListener('pointerdown', close)
     return () => document.removeEventListener('pointerdown', close)
   }, [isOpen])
-  const others = present.filter(({ actor }) => actor !== viewer.actor)
-  const toggle = (actor: string) =>
-    onChange(audience.includes(actor) ? audience.filter((each) => each !== actor) : [...audience, actor])
+  const others = present.map(({ actor }) => actor).filter((actor) => actor !== viewer.actor)
+  // A reader of a draft may have left since.
+  const listed = [...new Set([...others, ...audience, viewer.actor])]
+  const labelOf = (actor: string) => (actor === viewer.actor ? 'you' : nameOf(actor))
   return (
     <div
       className="audience"
@@ -47,7 +49,7 @@ export function AudiencePicker({
         aria-controls={isOpen ? id : undefined}
         onClick={() => setOpen(!isOpen)}
       >
-        {audience.length === 0 ? 'To everybody' : `Only to ${shorten(audience.map(nameOf).join(', '), 40)}`} ▾
+        {audience.length === 0 ? 'To everybody' : `Only to ${shorten(audience.map(labelOf).join(', '), 40)}`} ▾
       </button>
       {isOpen && (
         <fieldset id={id} className="popup">
@@ -55,13 +57,16 @@ export function AudiencePicker({
           <label className="check">
             <input type="checkbox" checked={audience.length === 0} onChange={() => onChange([])} /> Everybody
           </label>
-          {others.map(({ actor }) => (
+          {listed.map((actor) => (
             <label className="check" key={actor}>
-              <input type="checkbox" checked={audience.includes(actor)} onChange={() => toggle(actor)} />
-              <span dir="auto">{nameOf(actor)}</span>
+              <input
+                type="checkbox"
+                checked={audience.includes(actor)}
+                onChange={() => onChange(toggled(audience, actor, viewer.actor))}
+              />
+              <span dir="auto">{actor === viewer.actor ? 'Only you' : nameOf(actor)}</span>
             </label>
           ))}
-          {others.length === 0 && <p className="hint">Nobody else takes part.</p>}
         </fieldset>
       )}
     </div>
