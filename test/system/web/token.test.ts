@@ -44,6 +44,27 @@ describe.runIf(isLong && chromiumPath)('the web app with a token (needs LONG=1, 
   const stored = () =>
     app.page.evaluate(() => [sessionStorage, localStorage].map((each) => JSON.stringify(each)).join())
 
+  it('connects once when the person tries again', async () => {
+    const { page } = app
+    let release = () => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await page.route('**/graphql', (route) => route.fulfill({ body: 'not yet' }))
+    await page.reload()
+    const again = page.getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    await page.unroute('**/graphql')
+    await page.route('**/graphql', async (route) => {
+      await held
+      await route.continue()
+    })
+    await again.click()
+    await page.getByText('Connecting …').waitFor()
+    expect(await again.count()).toBe(0)
+    release()
+    await field().waitFor()
+    await page.unroute('**/graphql')
+  })
+
   it('asks for a token, and says why it refuses one', async () => {
     await field().waitFor()
     await enter('colloquy_wrong')
@@ -91,9 +112,23 @@ describe.runIf(isLong && chromiumPath)('the web app with a token (needs LONG=1, 
     await app.open(id)
     await app.say('Hello')
     await app.sees('Hello')
+    let release = () => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await app.page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('appendTurn')) await held
+      await route.continue()
+    })
+    /** Whether the browser would ask before it closes the page. */
+    const asks = () => app.page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
+    await expect.poll(asks).toBe(false)
+    await app.say('sent too late')
+    await app.page.getByText('Sending …').waitFor()
+    expect(await asks()).toBe(true)
     await app.page.getByLabel('Message', { exact: true }).fill('not finished')
     await revokeApiKey(server.deps, admin, { id: apiKey.id })
+    release()
     await field().waitFor()
+    await app.page.unroute('**/graphql')
     await app.page.getByRole('alert').getByText('The API key was revoked.').waitFor()
     expect(app.problems).toEqual([])
   })
@@ -101,11 +136,12 @@ describe.runIf(isLong && chromiumPath)('the web app with a token (needs LONG=1, 
   it('keeps the draft for the same person, and for nobody else', async () => {
     const message = app.page.getByLabel('Message', { exact: true })
     await enter((await newKey('read', 'write')).token)
-    await expect.poll(() => message.inputValue()).toBe('not finished')
+    // The message that the server refused, and the text that was not sent.
+    await expect.poll(() => message.inputValue()).toBe('sent too late\n\nnot finished')
     await app.page.getByRole('button', { name: 'Menu of ada' }).click()
     await app.page.getByRole('menuitem', { name: 'Leave as ada' }).click()
     await field().waitFor()
-    expect(await stored()).not.toContain('not finished')
+    for (const text of ['sent too late', 'not finished']) expect(await stored()).not.toContain(text)
     await enter((await newKey('read', 'write')).token)
     await expect.poll(() => message.inputValue()).toBe('')
     expect(app.problems).toEqual([])
