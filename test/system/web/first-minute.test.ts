@@ -40,6 +40,8 @@ describe.runIf(isLong && chromiumPath)('the first minute in the web app (needs L
     const texts = await page.evaluate(() => [...(globalThis as unknown as { texts: Set<string> }).texts])
     const answer = '@planner, two places have a table for six. Casa do Rio has a terrace'
     expect(texts.filter((text) => text !== '' && answer.startsWith(text.trim())).length).toBeGreaterThan(3)
+    // A form in a live region would be read as a whole after each change.
+    expect(await page.locator('[role=status]').locator('button, input, textarea').count()).toBe(0)
     await screenshot(page, 'web-approval')
   })
 
