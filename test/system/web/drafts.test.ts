@@ -38,7 +38,7 @@ describe.runIf(isLong && chromiumPath)('writing in the web app (needs LONG=1, an
     await server?.stop()
   })
   const field = (app = ada) => app.page.getByLabel('Message', { exact: true })
-  const hasFocus = (app = ada) => expect.poll(() => field(app).evaluate((each) => each === document.activeElement))
+  const hasFocus = () => field().evaluate((each) => each === document.activeElement)
   async function limitTo(name: string): Promise<void> {
     await ada.page.getByRole('button', { name: /^(To everybody|Only to)/ }).click()
     await ada.page.getByRole('checkbox', { name }).check()
@@ -80,10 +80,10 @@ describe.runIf(isLong && chromiumPath)('writing in the web app (needs LONG=1, an
   it('gives the focus back to the field when a button is used up', async () => {
     await field().fill('by the button')
     await ada.page.getByRole('button', { name: 'Send' }).click()
-    await hasFocus().toBe(true)
+    await expect.poll(hasFocus).toBe(true)
     await ada.choose('by the button', 'Reply')
     await ada.page.getByRole('button', { name: 'Cancel' }).click()
-    await hasFocus().toBe(true)
+    await expect.poll(hasFocus).toBe(true)
   })
 
   it('keeps a reply that was begun before an edit was saved', async () => {
