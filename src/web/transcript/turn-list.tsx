@@ -7,6 +7,7 @@ import {
   useEffect,
   useLayoutEffect,
   useRef,
+  useState,
   type FocusEvent,
   type KeyboardEvent,
   type ReactNode,
@@ -133,18 +134,26 @@ export function TurnList(props: TurnListProps) {
   const { startIndex: first = null, endIndex: last = null } = virtualizer.range ?? {}
 
   const shown = useRef<string | null>(null)
+  /** Whether the range is still that of before the list scrolled: rows that are added now would displace the target. */
+  const isMoving = useRef(false)
+  const [moves, setMoves] = useState(0)
   useLayoutEffect(() => {
     if (count === 0 || target === null || shown.current === targetKey) return
     shown.current = targetKey
     if (target === 'end') virtualizer.scrollToEnd()
     else virtualizer.scrollToIndex(target, { align: 'center' })
+    isMoving.current = true
+    requestAnimationFrame(() => {
+      isMoving.current = false
+      setMoves((count) => count + 1)
+    })
   }, [count, target, targetKey, virtualizer])
 
   useEffect(() => {
-    if (count === 0 || shown.current === null || first === null || last === null) return
+    if (isMoving.current || count === 0 || shown.current === null || first === null || last === null) return
     if (first < NEAR) onStart()
     if (last >= count - NEAR) onEnd()
-  }, [first, last, count, onStart, onEnd])
+  }, [first, last, count, moves, onStart, onEnd])
 
   // A panel may hide the list, which then has no height.
   const isAtEnd = isLive && (virtualizer.scrollRect?.height ?? 0) > 0 && virtualizer.isAtEnd(END)

@@ -59,6 +59,13 @@ describe.runIf(isLong && chromiumPath)('a long conversation in the web app (need
   }
   const jump = (n: number) =>
     app.page.evaluate((hash) => (location.hash = hash), `#/c/${id}?turn=${turns[n]!.position}`)
+  /** Answers operations that contain the text with an error. */
+  const refuse = (text: string) =>
+    app.page.route('**/graphql', (route) =>
+      route.request().postData()?.includes(text)
+        ? route.fulfill({ json: { errors: [{ message: 'Not now.', extensions: { code: 'FORBIDDEN' } }] } })
+        : route.continue(),
+    )
 
   it('jumps to an old message, and from there to a recent one', async () => {
     await jump(60)
@@ -117,18 +124,23 @@ describe.runIf(isLong && chromiumPath)('a long conversation in the web app (need
     const { page } = app
     await jump(255)
     await shows('message 255')
-    const isPage = (body: string | null) => body?.includes('query Page(') ?? false
-    await page.route('**/graphql', (route) =>
-      isPage(route.request().postData())
-        ? route.fulfill({ json: { errors: [{ message: 'Not now.', extensions: { code: 'FORBIDDEN' } }] } })
-        : route.continue(),
-    )
+    await refuse('query Page(')
     await jump(130)
     await page.getByRole('alert').getByText('Not now.').waitFor()
     await page.unroute('**/graphql')
     await page.getByRole('button', { name: 'Try again' }).click()
     await shows('message 130')
     await page.getByRole('alert').waitFor({ state: 'detached' })
+  })
+
+  it('opens a conversation again that could not be opened', async () => {
+    const { page } = app
+    await refuse('query Transcript(')
+    await page.reload()
+    await page.getByRole('alert').getByText('Not now.').waitFor()
+    await page.unroute('**/graphql')
+    await page.getByRole('alert').filter({ hasText: 'Not now.' }).getByRole('button', { name: 'Try again' }).click()
+    await shows('message 130')
   })
 
   it('keeps the focused message while it is scrolled away', async () => {
