@@ -2,7 +2,8 @@
 // server without authentication, nor return the budget that is required.
 
 import type { Client, Context, MessageFormat } from '../../client/index.ts'
-import { call, payloadOf, USER_ERROR } from '../kit/result.ts'
+import { payloadOf } from '../../client/transport/errors.ts'
+import { call, USER_ERROR } from '../kit/result.ts'
 import { inputOf, type Settings } from './settings.ts'
 
 /** A context with the settings that led to it. */

@@ -4,8 +4,6 @@ import type { Client, SendOptions } from '../../client/index.ts'
 import { payloadOf } from '../../client/transport/errors.ts'
 import { USER_ERROR_FRAGMENT } from '../../client/verbs/fragments.ts'
 
-export { payloadOf }
-
 /** Selects the errors of a result that is a payload or an error. */
 export const USER_ERROR = `... on ${USER_ERROR_FRAGMENT}`
 

@@ -13,7 +13,7 @@ export function EraseDialog({ turn, onClose }: { turn: Turn; onClose(): void }) 
   const [receipt, setReceipt] = useState<ErasureReceipt | null>(null)
   const erase = useAction(async () => setReceipt((await client.eraseTurn(turn.id)).receipt))
   return (
-    <Dialog title="Erase this message" onClose={onClose}>
+    <Dialog title="Erase this message" onClose={erase.isRunning ? null : onClose}>
       {receipt ? (
         <>
           <Notice kind="success">
@@ -39,7 +39,7 @@ export function EraseDialog({ turn, onClose }: { turn: Turn; onClose(): void }) 
             <button type="button" className="dangerous" disabled={erase.isRunning} onClick={() => void erase.run()}>
               Erase permanently
             </button>
-            <button type="button" onClick={onClose}>
+            <button type="button" disabled={erase.isRunning} onClick={onClose}>
               Cancel
             </button>
           </div>

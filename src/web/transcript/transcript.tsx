@@ -6,7 +6,7 @@ import { PIN_TURN, UNPIN_TURN } from '../../client/verbs/documents.ts'
 import { copyText } from '../kit/copy.tsx'
 import { useAction } from '../kit/load.ts'
 import { Failure, Notice } from '../kit/notice.tsx'
-import { payloadOf } from '../kit/result.ts'
+import { call } from '../kit/result.ts'
 import { errorText } from '../kit/text.ts'
 import { useRoute } from '../session/route.ts'
 import { useSession } from '../session/session.tsx'
@@ -71,10 +71,9 @@ function useTurnActions({ onReply, onEdit }: Editing) {
   const { client } = useSession()
   const [versionsOf, setVersionsOf] = useState<Turn | null>(null)
   const [erased, setErased] = useState<Turn | null>(null)
-  const pin = useAction(async (turn: Turn) => {
-    const input = { turnId: turn.id, as: client.as }
-    payloadOf(Object.values(await client.request(turn.pinned ? UNPIN_TURN : PIN_TURN, { input }))[0])
-  })
+  const pin = useAction((turn: Turn) =>
+    call(client, { document: turn.pinned ? UNPIN_TURN : PIN_TURN, input: { turnId: turn.id } }),
+  )
   const copy = useAction(async ({ text }: Turn) => {
     if (!(await copyText(text))) throw new Error('The text was not copied: browsers allow it only on pages of https.')
   })
