@@ -22,7 +22,7 @@ const below = (limit: number) => (state = (state * 48_271) % 2_147_483_647) % li
 const word = () => WORDS[below(WORDS.length)]!
 
 /** Returns a text of 20 to 60 words. Some have emphasis, code or a list, as the answers of models have. */
-function textOf(): string {
+export function textOf(): string {
   const words = Array.from({ length: 20 + below(41) }, (_, index) => (index % 12 === 11 ? `${word()}.` : word()))
   const kind = below(10)
   if (kind === 0) words[3] = `**${words[3]}**`

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { format, median, type Progress } from '../figures.ts'
 import type { ServerProcess } from '../process.ts'
-import { AGENTS, clientOf, type Filled } from './fill.ts'
+import { AGENTS, clientOf, textOf, type Filled } from './fill.ts'
 import { install, type Samples } from './in-page.ts'
 import type { Row } from './table.ts'
 
@@ -14,10 +14,10 @@ const OPENINGS = 7
 const JUMPS = 5
 /** Maximum time in which older turns are loaded, ms. */
 const LOAD_MS = 240_000
-/** Time for which the list is scrolled in one direction, and for which agents write, ms. */
-const [SCROLL_MS, STREAM_MS] = [5_000, 10_000]
-const WHEEL_PX = 120
-const WHEEL_PAUSE_MS = 40
+/** Time for which agents write, ms. */
+const STREAM_MS = 10_000
+/** The distance that is scrolled in each direction, px, and the speed, px/s. */
+const [SCROLL_PX, SCROLL_SPEED] = [12_000, 2_400]
 const KEY_PAUSE_MS = 110
 /** Turns that each agent writes at once, and pieces of text of each per second. */
 const [WRITERS, PIECES] = [2, 50]
@@ -78,15 +78,14 @@ async function opening(page: Page, { server, large, small, progress }: Subject):
   return [{ label: 'open', unit: 'ms', value: median(times), base: median(base), against, limit: LIMITS.open }]
 }
 
-/** Turns the wheel upwards and then downwards. */
-async function turnWheel(page: Page): Promise<void> {
-  await page.mouse.move(500, 400)
-  for (const direction of [-1, 1]) {
-    for (const begin = performance.now(); performance.now() - begin < SCROLL_MS;) {
-      await page.mouse.wheel(0, direction * WHEEL_PX)
-      await sleep(WHEEL_PAUSE_MS)
-    }
+/** Scrolls upwards and then downwards, by a small step in each frame. */
+async function scroll(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const gesture = { x: 500, y: 400, speed: SCROLL_SPEED, gestureSourceType: 'mouse', preventFling: true } as const
+  for (const yDistance of [SCROLL_PX, -SCROLL_PX]) {
+    await session.send('Input.synthesizeScrollGesture', { ...gesture, yDistance })
   }
+  await session.detach()
 }
 
 const late = (frames: readonly number[]) => (frames.filter((ms) => ms > LIMITS.frame).length / frames.length) * 100
@@ -110,7 +109,7 @@ function frameRows(label: string, ours: Sampled, base: Sampled, against: string)
 }
 
 /** Loads all turns, scrolls, and jumps. Leaves the list at its end. */
-async function scrolling(page: Page, empty: Page, { large, progress }: Subject): Promise<Row[]> {
+async function scrolling(page: Page, still: Page, { large, progress }: Subject): Promise<Row[]> {
   const { turns, oldest, newest } = large
   const pages = await page.evaluate(([position, limit]) => bench.loadOlder(position!, limit!), [oldest, LOAD_MS])
   const tenth = Math.ceil(pages.length / 10)
@@ -132,10 +131,10 @@ async function scrolling(page: Page, empty: Page, { large, progress }: Subject):
     list.scrollTop = list.scrollHeight / 2
   })
   await sleep(1_000)
-  await empty.bringToFront()
-  const base = await during(empty, 'empty', () => turnWheel(empty))
+  await still.bringToFront()
+  const base = await during(still, 'still', () => scroll(still))
   await page.bringToFront()
-  const ours = await during(page, 'scroll', () => turnWheel(page))
+  const ours = await during(page, 'scroll', () => scroll(page))
   const jumps: Record<'Home' | 'End', number[]> = { Home: [], End: [] }
   for (let round = 0; round < JUMPS; round++) {
     for (const [key, position] of [
@@ -148,7 +147,7 @@ async function scrolling(page: Page, empty: Page, { large, progress }: Subject):
   }
   return [
     pageRow,
-    ...frameRows('scroll', ours, base, 'an empty page'),
+    ...frameRows('scroll', ours, base, 'a page of plain text'),
     { label: 'jump to the start', unit: 'ms', value: median(jumps.Home) },
     { label: 'jump to the end', unit: 'ms', value: median(jumps.End) },
   ]
@@ -211,6 +210,9 @@ async function streaming(page: Page, { server, large }: Subject): Promise<Row[]>
   ]
 }
 
+/** A page of paragraphs, higher than the distance that is scrolled. */
+const plainText = () => Array.from({ length: 600 }, () => `<p>${textOf()}</p>`).join('')
+
 async function pageOf(context: BrowserContext): Promise<Page> {
   const page = await context.newPage()
   page.on('pageerror', (error) => console.error(`page: ${error.message}`))
@@ -229,11 +231,11 @@ export async function measure(subject: Subject): Promise<Row[]> {
     const page = await pageOf(context)
     const rows = await opening(page, subject)
     await open(page, subject.server, large)
-    const empty = await pageOf(context)
-    await empty.setContent('<div style="height: 4000000px"></div>')
-    await empty.evaluate(() => scrollTo(0, 2_000_000))
+    const still = await pageOf(context)
+    await still.setContent(plainText())
+    await still.evaluate(() => scrollTo(0, document.body.scrollHeight))
     await page.bringToFront()
-    return [...rows, ...(await scrolling(page, empty, subject)), ...(await streaming(page, subject))]
+    return [...rows, ...(await scrolling(page, still, subject)), ...(await streaming(page, subject))]
   } finally {
     await context.close()
   }

@@ -20,8 +20,8 @@ const NOTES = [
   'Chromium without a window and without a graphics card draws with the processor, which it shares with the server and '
     + 'the agents: compare with the bases, which are measured in the same run.',
   'open: from the navigation, with a warm cache, until the newest turn is painted; the median of 7. The page of older '
-    + 'turns includes the request. Frames: the time between two animation frames while the wheel turns for 5 s in each '
-    + 'direction, or for 10 s of typing. key to paint: from the press of a key until the next frame is painted.',
+    + 'turns includes the request. Frames: the time between two animation frames while the page scrolls by 2,400 px/s, '
+    + '12,000 px in each direction, or for 10 s of typing. key to paint: from the press of a key until the next frame is painted.',
 ]
 
 async function fill(server: ServerProcess, turns: number): Promise<Filled> {
