@@ -45,7 +45,8 @@ const FRAMES = 60
 /** Focuses the turn of a row, once the row is rendered. */
 function focusRow(list: HTMLElement, index: number, frames = FRAMES): void {
   const turn = list.querySelector<HTMLElement>(`[data-index="${index}"] .turn`)
-  if (turn) turn.focus()
+  // The list scrolls, not the browser: a second scroll would end that of the list, which corrects heights on its way.
+  if (turn) turn.focus({ preventScroll: true })
   else if (frames > 0) requestAnimationFrame(() => focusRow(list, index, frames - 1))
 }
 
@@ -118,6 +119,9 @@ export function TurnList(props: TurnListProps) {
   newestKeyOf.current = keyOf
   const getItemKey = useCallback((index: number) => newestKeyOf.current(index), [])
   const { rangeExtractor, onFocus, onBlur } = useFocusedRow(getItemKey)
+  // Not yet when the newest turns are added below an old window: a reader at its end reads on there.
+  const [isFollowing, setFollowing] = useState(isLive)
+  useEffect(() => setFollowing(isLive), [isLive])
   const virtualizer = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
@@ -125,7 +129,7 @@ export function TurnList(props: TurnListProps) {
     getItemKey,
     rangeExtractor,
     anchorTo: 'end',
-    followOnAppend: isLive,
+    followOnAppend: isLive && isFollowing,
     scrollEndThreshold: END,
     overscan: 6,
   })

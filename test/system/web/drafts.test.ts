@@ -196,7 +196,7 @@ describe.runIf(isLong && chromiumPath)('writing in the web app (needs LONG=1, an
     const { page } = ada
     await field().fill('not lost')
     await ada.showPanel('Journal')
-    await page.getByRole('button', { name: /^Cut for/ }).waitFor()
+    await page.getByRole('button', { name: /^Cut the/ }).waitFor()
     await page.route('**/web/*.js', (route) => route.abort())
     await ada.showPanel('Server')
     await page.getByText('This part of the page could not be loaded.').waitFor()
