@@ -161,8 +161,8 @@ const VIEWS: readonly (readonly [panel: string, tab: string | null, text: string
 ]
 
 /**
- * Shows each view of the panels, in a conversation with a fact and a summary, of a tenant with an API key. Opens all folds,
- * and calls `act` with the name of the view once it is loaded. The list of panels must be shown.
+ * Shows each view of the panels, in a conversation with a fact and a summary, of a tenant with an API key. Opens all
+ * folds, and calls `act` with the name of the view once it is loaded. The list of panels must be shown.
  * @param query what is recalled
  */
 export async function showViews(app: App, query: string, act: (view: string) => Promise<void>): Promise<void> {

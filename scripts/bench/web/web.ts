@@ -1,6 +1,7 @@
-// `npm run bench -- web [--turns NUMBER] [--against DIRECTORY]`: the figures of the web app in Chromium without a window,
-// with a conversation of 50,000 turns: sizes, opening, scrolling, and typing while two agents write. `--against` also
-// measures another checkout, on the same database. Each checkout must be built: `npm run generate` builds it.
+// `npm run bench -- web [--turns NUMBER] [--against DIRECTORY]`: the figures of the web app in Chromium without a
+// window, with a conversation of 50,000 turns: sizes, opening, scrolling, and typing while two agents write.
+// `--against` also measures another checkout, on the same database. Each checkout must be built: `npm run generate`
+// builds it.
 
 import { chromiumPath, startChromium } from '../../../test/support/chromium.ts'
 import { note } from '../figures.ts'

@@ -47,8 +47,8 @@ export type WebApp = {
 }
 
 /**
- * Returns the web app of the newest build in the directory: `npm run web` builds it again while the server runs. Each build
- * writes the page last. While a build replaces the files, those of the previous one are served.
+ * Returns the web app of the newest build in the directory: `npm run web` builds it again while the server runs. Each
+ * build writes the page last. While a build replaces the files, those of the previous one are served.
  */
 export function openWebApp(directory = new URL('./web/', import.meta.url)): WebApp {
   let version: number | null = null

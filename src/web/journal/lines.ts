@@ -1,5 +1,5 @@
-// The lines of the list of events: one for each entry, and one for a run of events that are not stored, such as the deltas of a
-// turn. Their number and size are limited.
+// The lines of the list of events: one for each entry, and one for a run of events that are not stored, such as the
+// deltas of a turn. Their number and size are limited.
 
 import type { FollowedEvent } from '../../client/index.ts'
 

@@ -1,6 +1,6 @@
 // Checks the numbers of the entries that arrive: whether one is missing, repeated or out of order. The server does not
-// deliver entries outside of the participant's view, nor those about an object that no longer exists, so a missing number
-// is no loss in itself; a second reading of the same entries shows whether it is one.
+// deliver entries outside of the participant's view, nor those about an object that no longer exists, so a missing
+// number is no loss in itself; a second reading of the same entries shows whether it is one.
 
 /** Numbers from `from` to `to`, both included. */
 export type Range = { from: number; to: number }

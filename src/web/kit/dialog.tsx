@@ -5,8 +5,8 @@ import { useId, useLayoutEffect, useRef, type ReactNode } from 'react'
 const FIELDS = 'input, select, textarea'
 
 /**
- * `onClose`: called by the button ✕, by Escape and by a press beside the dialog; null while none of them may close it. The
- * focus is then on the first control of the content.
+ * `onClose`: called by the button ✕, by Escape and by a press beside the dialog; null while none of them may close it.
+ * The focus is then on the first control of the content.
  */
 export function Dialog({
   title,
@@ -42,7 +42,8 @@ export function Dialog({
       onClose={() => {
         // The event of a removed dialog arrives later.
         if (!element.current) return
-        // A browser that does not know `closedby` closes the dialog on a second Escape, even if the first was prevented.
+        // A browser that does not know `closedby` closes the dialog on a second Escape, even if the first was
+        // prevented.
         if (onClose) onClose()
         else element.current.showModal()
       }}

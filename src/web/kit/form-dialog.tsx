@@ -1,5 +1,5 @@
-// A dialog with a form. Its button starts an action, and the dialog closes once the action has succeeded. While the action
-// runs, it cannot be closed, because that would not stop the action.
+// A dialog with a form. Its button starts an action, and the dialog closes once the action has succeeded. While the
+// action runs, it cannot be closed, because that would not stop the action.
 
 import { useRef, type FormEvent, type ReactNode } from 'react'
 import { Dialog } from './dialog.tsx'
@@ -7,8 +7,8 @@ import { useAction } from './load.ts'
 import { Failure } from './notice.tsx'
 
 /**
- * `verb`: label of the button. `act`: the action, which receives the fields by their names. `isBlocked`: whether the action
- * cannot be started yet.
+ * `verb`: label of the button. `act`: the action, which receives the fields by their names. `isBlocked`: whether the
+ * action cannot be started yet.
  */
 export function FormDialog({
   title,

@@ -48,7 +48,9 @@ export const afterFailure = <Value>(kept: Kept<Value>, error: string): Kept<Valu
 export type LoadOptions = {
   /** The value is also loaded again when this changes. It is of the same key, so the shown one stays meanwhile. */
   version?: unknown
-  /** Whether the value of the previous key is shown until the first one of the new key is loaded. Show that it is old. */
+  /**
+   * Whether the value of the previous key is shown until the first one of the new key is loaded. Show that it is old.
+   */
   keepsPrevious?: boolean
 }
 

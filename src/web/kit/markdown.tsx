@@ -1,5 +1,5 @@
-// Renders Markdown safely: marked parses it, and DOMPurify removes all but a few harmless elements. Each block is rendered
-// once, so a text that is being written only renders its last block again, or all blocks if a link is defined.
+// Renders Markdown safely: marked parses it, and DOMPurify removes all but a few harmless elements. Each block is
+// rendered once, so a text that is being written only renders its last block again, or all blocks if a link is defined.
 
 import DOMPurify from 'dompurify'
 import { Marked, type Token } from 'marked'

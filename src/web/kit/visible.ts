@@ -24,8 +24,8 @@ export function useTicks(ms: number): number {
 }
 
 /**
- * Loads the value again every `ms` while the page is visible, and when it becomes visible again. A load that takes longer
- * is not interrupted.
+ * Loads the value again every `ms` while the page is visible, and when it becomes visible again. A load that takes
+ * longer is not interrupted.
  */
 export function useRefresh(loaded: Pick<Loaded<unknown>, 'isLoading' | 'reload'>, ms: number): void {
   const newest = useRef(loaded)

@@ -5,8 +5,8 @@ import type { TranscriptState } from '../../client/index.ts'
 import type { Coverage, Plan, Reconciled } from './queries.ts'
 
 /**
- * Whether the viewer is a participant that has not left. The transcript knows only some of the participants, so one that
- * it does not know has not left for all it knows.
+ * Whether the viewer is a participant that has not left. The transcript knows only some of the participants, so one
+ * that it does not know has not left for all it knows.
  */
 export const isPresent = ({ viewer, participants }: Pick<TranscriptState, 'viewer' | 'participants'>): boolean =>
   viewer !== null && !participants.some(({ actor, leftAt }) => actor === viewer && leftAt !== null)

@@ -15,7 +15,9 @@ type SettingName =
   | 'recallThreshold'
   | 'tokensPerDay'
 
-/** The values of the form as the person typed them; '' for the setting of the server. A duration has a unit: `2 days`. */
+/**
+ * The values of the form as the person typed them; '' for the setting of the server. A duration has a unit: `2 days`.
+ */
 export type Values = Record<SettingName, string>
 
 export type Field = { name: SettingName; label: string; hint: string; none: string } & (

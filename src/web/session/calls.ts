@@ -5,8 +5,8 @@ import { createStore, type Store } from '../kit/store.ts'
 type Sent = { query: string; variables: Record<string, unknown>; actor: string | null }
 
 /**
- * Equal requests to the GraphQL endpoint. `at`: when the newest of them was sent. `actor`: value of `x-actor`; null with a
- * token.
+ * Equal requests to the GraphQL endpoint. `at`: when the newest of them was sent. `actor`: value of `x-actor`; null
+ * with a token.
  */
 export type Call = Sent & { id: number; at: Date; count: number }
 

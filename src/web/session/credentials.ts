@@ -1,5 +1,5 @@
-// Stores the credential in the browser. A name stays in the browser; a token stays in memory or, if the person asks for it,
-// in the session storage of the tab.
+// Stores the credential in the browser. A name stays in the browser; a token stays in memory or, if the person asks for
+// it, in the session storage of the tab.
 
 import type { Credential } from './session.tsx'
 import { local, ofTab, readFrom, writeTo } from './storage.ts'

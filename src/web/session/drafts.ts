@@ -1,5 +1,5 @@
-// Stores the messages that a person has not sent yet, with their audiences, in the session storage of the tab. They survive
-// a reload, and the loss of a token.
+// Stores the messages that a person has not sent yet, with their audiences, in the session storage of the tab. They
+// survive a reload, and the loss of a token.
 
 import { useCallback, useEffect } from 'react'
 import { ColloquyError } from '../../client/index.ts'
@@ -14,8 +14,8 @@ const PREFIX = 'colloquy.draft.'
 const keyOf = (actor: string, conversationId: string) => PREFIX + JSON.stringify([actor, conversationId])
 
 /**
- * Returns the draft that was stored as the text. A text that is not a draft is none: without an audience, what it contains
- * might become public.
+ * Returns the draft that was stored as the text. A text that is not a draft is none: without an audience, what it
+ * contains might become public.
  * @internal
  */
 export function parseDraft(stored: string | null): Draft {
@@ -29,8 +29,8 @@ export function parseDraft(stored: string | null): Draft {
 }
 
 /**
- * Returns the draft with the message before its text. Nobody sees more than before: the audience is that of both, or only
- * the author.
+ * Returns the draft with the message before its text. Nobody sees more than before: the audience is that of both, or
+ * only the author.
  * @internal
  */
 export function withReturned(draft: Draft, message: Draft, author: string): Draft {

@@ -1,5 +1,5 @@
-// State of a component that is kept while the component is not shown. It belongs to the session, so that the next person
-// at the same page does not see it.
+// State of a component that is kept while the component is not shown. It belongs to the session, so that the next
+// person at the same page does not see it.
 
 import { useState } from 'react'
 import { useSession, type Session } from './session.tsx'

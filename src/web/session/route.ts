@@ -6,7 +6,9 @@ import { useMemo, useSyncExternalStore } from 'react'
 export const PANELS = ['participants', 'view', 'context', 'memory', 'journal', 'operations'] as const
 export type PanelName = (typeof PANELS)[number]
 
-/** `conversationId`: null for none. `panel`: null if it is closed. `position`: the turn to show; null for the newest. */
+/**
+ * `conversationId`: null for none. `panel`: null if it is closed. `position`: the turn to show; null for the newest.
+ */
 type Route = { conversationId: string | null; panel: PanelName | null; position: number | null }
 
 /** Decodes a part of a URL; null if it is malformed. */

@@ -1,5 +1,5 @@
-// The session of the person at the page: who they are, the client that reads and writes as them, and clients that read in
-// the views of other actors.
+// The session of the person at the page: who they are, the client that reads and writes as them, and clients that read
+// in the views of other actors.
 
 import { createContext, useContext, type ReactNode } from 'react'
 import { ColloquyError, connect, type Client, type ConnectionState, type ConnectOptions } from '../../client/index.ts'

@@ -18,8 +18,8 @@ export type TurnHandlers = {
 type TurnAction = MenuItem & { key: string }
 
 /**
- * Whether the viewer may write a newer version of the turn: it is its own, complete, and text only. The newer version would
- * not have the files and data.
+ * Whether the viewer may write a newer version of the turn: it is its own, complete, and text only. The newer version
+ * would not have the files and data.
  */
 export const isEditable = (turn: Turn, { viewer }: { viewer: Pick<Session['viewer'], 'actor' | 'rights'> }): boolean =>
   viewer.rights.includes('WRITE')

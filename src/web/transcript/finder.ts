@@ -4,8 +4,8 @@ import type { Turn } from '../../client/index.ts'
 import { indexAt } from './joined.ts'
 
 /**
- * Creates the function that finds a turn by its id among the newest states of the turns. An edit gives a turn another id
- * and the same position, so it finds a turn also by ids that the turn had before.
+ * Creates the function that finds a turn by its id among the newest states of the turns. An edit gives a turn another
+ * id and the same position, so it finds a turn also by ids that the turn had before.
  */
 export function createFinder(): (turns: readonly Turn[], id: string) => Turn | null {
   const positions = new Map<string, number>()

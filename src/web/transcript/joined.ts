@@ -34,7 +34,9 @@ function indexFrom(turns: readonly Turn[], position: number): number {
   return from
 }
 
-/** Returns the index of the turn with the position; null if it is not among the turns, which are ordered by position. */
+/**
+ * Returns the index of the turn with the position; null if it is not among the turns, which are ordered by position.
+ */
 export function indexAt(turns: readonly Turn[], position: number): number | null {
   const index = indexFrom(turns, position)
   return turns[index]?.position === position ? index : null

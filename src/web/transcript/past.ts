@@ -45,8 +45,8 @@ export const pagesOf = (client: Client, id: string) => (bounds: { before?: numbe
   readPage((query, variables) => client.request<Answer>(query, variables), { id, as: client.as, ...bounds })
 
 /**
- * A window of old turns. `target`: the position around which it was read. `afterSeq`: number of an entry before it was read.
- * `changes`: the turns of the events since, by position; they may be newer than a page that is read later.
+ * A window of old turns. `target`: the position around which it was read. `afterSeq`: number of an entry before it was
+ * read. `changes`: the turns of the events since, by position; they may be newer than a page that is read later.
  */
 export type Past = {
   target: number

@@ -1,5 +1,5 @@
-// The scrolling list of turns. Only the turns near the window are rendered, so a list of 50,000 turns scrolls as fast as a
-// short one. It stays at its end while turns arrive, and stays where it is while older turns are added above.
+// The scrolling list of turns. Only the turns near the window are rendered, so a list of 50,000 turns scrolls as fast
+// as a short one. It stays at its end while turns arrive, and stays where it is while older turns are added above.
 
 import { defaultRangeExtractor, useVirtualizer, type Range } from '@tanstack/react-virtual'
 import {
@@ -113,8 +113,8 @@ function useFocusedRow(keyOf: (index: number) => string | number) {
 export function TurnList(props: TurnListProps) {
   const { label, count, keyOf, render, target, targetKey, isLive, onStart, onEnd, onAtEnd } = props
   const scroller = useRef<HTMLDivElement>(null)
-  // Written while rendering: the virtualizer calls it then. With another function, it would compute the place of each row
-  // anew.
+  // Written while rendering: the virtualizer calls it then. With another function, it would compute the place of each
+  // row anew.
   const newestKeyOf = useRef(keyOf)
   newestKeyOf.current = keyOf
   const getItemKey = useCallback((index: number) => newestKeyOf.current(index), [])

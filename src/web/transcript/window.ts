@@ -65,8 +65,8 @@ function useChanges(
 }
 
 /**
- * `position`: the turn that must be in the window; null for the newest one. `jumps`: changes when the window must be read
- * again if it could not be read.
+ * `position`: the turn that must be in the window; null for the newest one. `jumps`: changes when the window must be
+ * read again if it could not be read.
  */
 export function useWindow(open: OpenConversation, position: number | null, jumps: number): Window {
   const { id, transcript } = open

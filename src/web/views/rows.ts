@@ -3,15 +3,15 @@
 import type { Turn } from '../../client/index.ts'
 
 /**
- * A row of a view: a turn that the other viewer sees, or one of one's own turns that they do not see. `isExtra`: whether
- * only the other viewer sees the turn.
+ * A row of a view: a turn that the other viewer sees, or one of one's own turns that they do not see. `isExtra`:
+ * whether only the other viewer sees the turn.
  */
 export type ViewRow = { kind: 'turn'; turn: Turn; isExtra: boolean } | { kind: 'hidden'; turn: Turn }
 
 /**
- * Returns the rows of the other viewer's view, by position. Both views are followed separately, so a turn that only one of
- * them has may still arrive in the other one: rows say nothing about turns after `through` that are newer than all turns
- * of both.
+ * Returns the rows of the other viewer's view, by position. Both views are followed separately, so a turn that only one
+ * of them has may still arrive in the other one: rows say nothing about turns after `through` that are newer than all
+ * turns of both.
  * @param theirs the turns that they see, from the position `from` on
  * @param own the turns that the person sees, from any position on
  * @param through position up to which both views are complete; null to compare nothing

@@ -9,7 +9,9 @@ import { shorten } from '../kit/text.ts'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from './open-conversation.tsx'
 
-/** Returns the others who write or think. An agent that runs, and one whose turn is on the screen, is not one of them. */
+/**
+ * Returns the others who write or think. An agent that runs, and one whose turn is on the screen, is not one of them.
+ */
 function useActive(runs: readonly Run[]): readonly Participant[] {
   const { transcript, present } = useOpenConversation()
   const { viewer } = useSession()

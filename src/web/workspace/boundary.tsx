@@ -1,5 +1,5 @@
-// Shows a notice in place of a part of the page that fails, for example because its file is gone after an upgrade of the
-// server, so that the other parts stay.
+// Shows a notice in place of a part of the page that fails, for example because its file is gone after an upgrade of
+// the server, so that the other parts stay.
 
 import { Component, type ReactNode } from 'react'
 import { Notice } from '../kit/notice.tsx'

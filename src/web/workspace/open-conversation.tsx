@@ -15,7 +15,9 @@ export type OpenConversation = {
   nameOf(actor: string): string
   /** Whether the actor is an agent or a tool. */
   isAgent(actor: string): boolean
-  /** Shows the turn at this position in the transcript, or the newest one if it is null; again if it was shown before. */
+  /**
+   * Shows the turn at this position in the transcript, or the newest one if it is null; again if it was shown before.
+   */
   jumpTo(position: number | null): void
   /** Opens the conversation again, after a permanent failure. */
   reopen(): void

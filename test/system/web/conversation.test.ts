@@ -1,5 +1,5 @@
-// Two people and two agents in one conversation, each person in a browser of its own: writing, whispers, edits, versions,
-// pins, erasure, removal and deletion. Runs only with LONG=1.
+// Two people and two agents in one conversation, each person in a browser of its own: writing, whispers, edits,
+// versions, pins, erasure, removal and deletion. Runs only with LONG=1.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

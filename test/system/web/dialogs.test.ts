@@ -1,5 +1,5 @@
-// Dialogs of the web app: they close only when nothing is lost by it, and forms keep what a person has changed. Runs only
-// with LONG=1.
+// Dialogs of the web app: they close only when nothing is lost by it, and forms keep what a person has changed. Runs
+// only with LONG=1.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

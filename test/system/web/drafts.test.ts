@@ -1,5 +1,5 @@
-// What a person writes in the web app: drafts and their audiences, replies, edits that overlap with other work, mentions,
-// Markdown, and parts of the page that are lost. Runs only with LONG=1.
+// What a person writes in the web app: drafts and their audiences, replies, edits that overlap with other work,
+// mentions, Markdown, and parts of the page that are lost. Runs only with LONG=1.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

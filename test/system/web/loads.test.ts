@@ -1,5 +1,5 @@
-// The loads of the panels: nothing of an earlier query, filter or failure is shown as if it belonged to the present one. Runs
-// only with LONG=1.
+// The loads of the panels: nothing of an earlier query, filter or failure is shown as if it belonged to the present
+// one. Runs only with LONG=1.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

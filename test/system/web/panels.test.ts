@@ -1,5 +1,5 @@
-// The panels of the web app show and change: the next context and a comparison, recall with a jump to an old turn, facts
-// and summaries, the journal through a cut connection, and the views of operators. Runs only with LONG=1.
+// The panels of the web app show and change: the next context and a comparison, recall with a jump to an old turn,
+// facts and summaries, the journal through a cut connection, and the views of operators. Runs only with LONG=1.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

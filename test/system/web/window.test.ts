@@ -1,5 +1,5 @@
-// A long conversation in the web app: jumps to old messages and back, old messages that change, links to messages that the
-// person does not see, searches, and large messages. Runs only with LONG=1.
+// A long conversation in the web app: jumps to old messages and back, old messages that change, links to messages that
+// the person does not see, searches, and large messages. Runs only with LONG=1.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

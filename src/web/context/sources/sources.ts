@@ -4,8 +4,8 @@ import type { Client, ContextItemKind } from '../../../client/index.ts'
 import type { Named, PlacedTurn } from '../../kit/result.ts'
 
 /**
- * `id`: of a turn, a fact or a summary; the name of a user for a profile. `kind`: the kind of the section with it, which
- * alone tells names from ids.
+ * `id`: of a turn, a fact or a summary; the name of a user for a profile. `kind`: the kind of the section with it,
+ * which alone tells names from ids.
  */
 export type SourceRef = { id: string; kind: ContextItemKind }
 

@@ -42,7 +42,9 @@ function useText(task: Task, draft: string, setDraft: (text: string) => void) {
   return [text, (next: string) => setEdited({ task, text: next })] as const
 }
 
-/** Keeps the messages that are not sent: asks before the page is closed, and drafts them if the credential is refused. */
+/**
+ * Keeps the messages that are not sent: asks before the page is closed, and drafts them if the credential is refused.
+ */
 function useUnsent(): void {
   const { id, transcript } = useOpenConversation()
   const { viewer, connection } = useSession()

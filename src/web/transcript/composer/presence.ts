@@ -1,5 +1,5 @@
-// The viewer's presence in the open conversation: online while the page is visible, typing while they write, and offline
-// when they leave the conversation.
+// The viewer's presence in the open conversation: online while the page is visible, typing while they write, and
+// offline when they leave the conversation.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { PresenceState } from '../../../client/index.ts'

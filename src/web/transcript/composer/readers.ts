@@ -3,8 +3,8 @@
 import type { Turn } from '../../../client/index.ts'
 
 /**
- * Returns the audience of a reply to a turn, besides its author: those who see the turn, or only the author if nobody else
- * sees it. Null for a turn that everybody sees.
+ * Returns the audience of a reply to a turn, besides its author: those who see the turn, or only the author if nobody
+ * else sees it. Null for a turn that everybody sees.
  */
 export function audienceOfReply({ audience, actor }: Pick<Turn, 'audience' | 'actor'>, author: string) {
   if (!audience) return null

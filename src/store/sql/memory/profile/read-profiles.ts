@@ -1,5 +1,5 @@
-// Reads user profiles: one for each visibility set of facts about a user. A viewer sees a profile only if the viewer sees
-// all facts that it was made from.
+// Reads user profiles: one for each visibility set of facts about a user. A viewer sees a profile only if the viewer
+// sees all facts that it was made from.
 
 import type { Db } from '../../../db/db.ts'
 import { factVisible } from '../../kernel/visible.ts'
@@ -19,8 +19,8 @@ export type ProfileOfSet = {
 
 /**
  * The users' profiles that all of the viewers see, which are of one tenant: at most `limit` for each user, the most
- * recently changed first. Uses the primary keys of user_profile, participant and fact; split_part is not leakproof, so it
- * is computed before the policy of participant applies. Rows of MEMBERS conversations without the viewer are skipped
+ * recently changed first. Uses the primary keys of user_profile, participant and fact; split_part is not leakproof, so
+ * it is computed before the policy of participant applies. Rows of MEMBERS conversations without the viewer are skipped
  * before any fact is read.
  */
 export function readProfiles(

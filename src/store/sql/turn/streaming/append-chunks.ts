@@ -67,7 +67,8 @@ export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: 
   const { rows } = await pool.query<ChunkRow>({
     scope: deltas[0]!.tenant,
     name: 'append-chunks',
-    // Materialized, because the policies of tables let only leakproof operators use an index, and those of jsonb are not.
+    // Materialized, because the policies of tables let only leakproof operators use an index, and those of jsonb are
+    // not.
     text: `WITH appended AS MATERIALIZED (
              SELECT c.*, $1::jsonb -> c.place ->> 'turn' AS turn_id FROM append_chunks($1::jsonb, $2::integer) c)
            SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status,
