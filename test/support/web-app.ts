@@ -1,7 +1,7 @@
 // Drives the web app in Chromium as a person does, and records problems of the page: errors, violations of its policy,
 // dialogs of scripts, and requests to other servers.
 
-import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page, Route } from 'playwright-core'
 import { expect } from 'vitest'
 import { PATIENCE_MS } from './patience.ts'
 
@@ -13,6 +13,8 @@ export type App = {
   open(conversationId: string, panel?: string): Promise<void>
   /** Writes a message, and sends it. */
   say(text: string): Promise<void>
+  /** Changes the draft until `shown` is visible. A slow server is not told that a person writes who has paused since. */
+  writeUntil(shown: Locator): Promise<void>
   /** Resolves when a message with this text is shown. */
   sees(text: string | RegExp): Promise<void>
   /** The messages that are rendered, as text. */
@@ -70,6 +72,15 @@ export async function openApp(browser: Browser, origin: string, options: AppOpti
     async say(text) {
       await page.getByLabel('Message', { exact: true }).fill(text)
       await page.getByLabel('Message', { exact: true }).press('Enter')
+    },
+    async writeUntil(shown) {
+      let isLong = false
+      const write = async () => {
+        isLong = !isLong
+        await page.getByLabel('Message', { exact: true }).fill(isLong ? 'Wait a moment' : 'Wait')
+        return shown.isVisible()
+      }
+      await expect.poll(write, { interval: 100 }).toBe(true)
     },
     sees: async (text) => message(text).first().waitFor(),
     messages: () => page.locator('.conversation .turn').allInnerTexts(),

@@ -58,9 +58,8 @@ describe.runIf(isLong && chromiumPath)('a conversation in the web app (needs LON
   const message = ({ page }: App, text: string) => page.locator('.conversation .turn').filter({ hasText: text })
 
   it('shows who is writing, and the message to everybody', async () => {
-    await ada.page.getByLabel('Message', { exact: true }).pressSequentially('Good morning')
-    await bob.page.getByText('Ada is writing …').waitFor()
-    await ada.page.getByLabel('Message', { exact: true }).press('Enter')
+    await ada.writeUntil(bob.page.getByText('Ada is writing …'))
+    await ada.say('Good morning')
     await bob.sees('Good morning')
     await bob.page.getByText('Ada is writing …').waitFor({ state: 'detached' })
   })

@@ -162,8 +162,7 @@ describe.runIf(isLong && chromiumPath)('writing in the web app (needs LONG=1, an
   })
 
   it('no longer shows that a person is writing who has left the conversation', async () => {
-    await field(bob).pressSequentially('I think')
-    await ada.page.getByText('bob is writing').waitFor()
+    await bob.writeUntil(ada.page.getByText('bob is writing'))
     await bob.open(other)
     await ada.page.getByText('bob is writing').waitFor({ state: 'detached' })
   })
