@@ -4,6 +4,7 @@
 -- p_viewer     the actor who closes the turn; null for the sweep
 -- p_writer     hash of the writer's token; null for the sweep, which must give p_silent_ms
 -- p_end        end of the text that the caller read, in UTF-16 units; another end means that a delta arrived since
+-- p_part_bytes stream.part_bytes as the caller read it; another value means that a delta of a part arrived since
 -- p_calls      the tool calls that the turn makes: [{callId, name}]
 -- p_results    the calls that it answers: [{part, callId, name, turnId}] as for find_calls; calls of the turn itself have
 --              the key `place` instead of turnId
@@ -14,7 +15,7 @@
 -- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status;
 -- 'repeated' when the turn was closed by a call with the same p_hash; 'grown' when a delta arrived since; 'alive' when
 -- the writer was not silent for long enough; 'no_call', 'other_name', 'ambiguous' and 'waiting' with the detail of
--- find_calls; 'waiting' also when the turn is no reply of a run and makes a call with the id of one that waits;
+-- find_calls; 'waiting' also when the turn is committed, is no reply of a run, and makes a call with the id of one that waits;
 -- 'other_writer' when p_writer is not the hash of the stream; 'left' when the author has left the conversation;
 -- 'missing' when the tenant has no such turn, or the viewer neither opened it nor sees its conversation. The last three
 -- lock nothing.
@@ -24,7 +25,7 @@
 -- when it is aborted. A turn that waits for results of its tool calls answers nothing: its author holds the claim for at
 -- least 60 s more, and answers with a later turn.
 CREATE OR REPLACE FUNCTION close_turn(
-  p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
+  p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_part_bytes integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
   p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_mentions text[],
   p_hash text)
@@ -35,7 +36,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   t turn%ROWTYPE;
   j journal%ROWTYPE;
-  renewed timestamptz;
+  lease record;
   writer text;
   tail record;
   windows integer[];
@@ -70,24 +71,24 @@ BEGIN
     RETURN;
   END IF;
   SELECT * INTO j FROM journal WHERE conversation_id = t.conversation_id FOR UPDATE;
-  SELECT s.renewed_at INTO renewed FROM stream s WHERE s.turn_id = p_turn FOR UPDATE;
+  SELECT s.renewed_at AS at, s.part_bytes INTO lease FROM stream s WHERE s.turn_id = p_turn FOR UPDATE;
   IF NOT FOUND THEN
     RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
                         NULL::integer, NULL::integer, x.status
                  FROM turn x WHERE x.id = p_turn AND x.conversation_id = t.conversation_id;
     RETURN;
   END IF;
-  SELECT c."end", c.written_at INTO tail FROM chunk c WHERE c.turn_id = p_turn ORDER BY c.start DESC LIMIT 1;
-  IF coalesce(tail."end", 0) <> p_end THEN
+  SELECT c."end", c.written_at INTO tail FROM chunk c WHERE c.turn_id = p_turn AND c.part = 0 ORDER BY c.start DESC LIMIT 1;
+  IF coalesce(tail."end", 0) <> p_end OR lease.part_bytes <> p_part_bytes THEN
     RETURN QUERY SELECT 'grown', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
     RETURN;
   END IF;
   IF p_silent_ms IS NOT NULL
-     AND greatest(renewed, tail.written_at) > clock_timestamp() - make_interval(secs => p_silent_ms / 1000.0) THEN
+     AND greatest(lease.at, tail.written_at) > clock_timestamp() - make_interval(secs => p_silent_ms / 1000.0) THEN
     RETURN QUERY SELECT 'alive', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
     RETURN;
   END IF;
-  IF jsonb_array_length(p_calls) > 0 AND NOT EXISTS (
+  IF p_status = 'COMMITTED' AND jsonb_array_length(p_calls) > 0 AND NOT EXISTS (
     SELECT FROM run r WHERE r.conversation_id = t.conversation_id AND r.actor = t.actor AND r.state = 'RUNNING' AND r.turn_id = p_turn) THEN
     waiting := waiting_call(t.conversation_id, t.actor, p_calls);
     IF waiting IS NOT NULL THEN

@@ -81,6 +81,7 @@ BEGIN
   views := jsonb_build_array(
     jsonb_build_object('of', 'entry', 'from', 'public.entry t CROSS JOIN LATERAL (SELECT t.conversation_id, t.seq, t.at) e WHERE ' || existed),
     jsonb_build_object('of', 'chunk', 'from', 'public.chunk t WHERE t.written_at <= (SELECT past.now())'),
+    jsonb_build_object('of', 'stream_part', 'from', 'public.stream_part t WHERE t.opened_at <= (SELECT past.now())'),
     jsonb_build_object('of', 'conversation', 'former', true, 'from', 'public.conversation t %FORMER% WHERE ' || replace(created, 'c.', 't.')),
     jsonb_build_object('of', 'participant', 'former', true, 'from',
       'public.participant t %FORMER% WHERE CASE WHEN w.state ? ''joined_at'' THEN (w.state->>''joined_at'')::timestamptz

@@ -4,6 +4,7 @@ type Part =
   | { __typename: 'ToolCallPart'; name: string; arguments: unknown }
   | { __typename: 'ToolResultPart'; name: string; result: unknown }
   | { __typename: 'FilePart'; url: string; fileName: string | null; caption: string | null }
+  | { __typename: 'SourcePart'; url: string; title: string | null }
   | { __typename: 'TextPart' | 'ReasoningPart' | 'DataPart' }
 
 /** A turn, with the fields that its lines show. */
@@ -26,6 +27,7 @@ export const minuteOf = (time: string): string => time.slice(0, 16).replace('T',
 export function textOfPart(part: Part): string | null {
   if (part.__typename === 'ToolCallPart') return `[calls ${part.name} ${JSON.stringify(part.arguments)}]`
   if (part.__typename === 'ToolResultPart') return `[result of ${part.name}: ${JSON.stringify(part.result)}]`
+  if (part.__typename === 'SourcePart') return `[source ${part.title ?? part.url}]`
   if (part.__typename !== 'FilePart') return null
   return `[file ${part.fileName ?? part.url}${part.caption ? `: ${part.caption}` : ''}]`
 }

@@ -36,6 +36,7 @@ const PART_TYPES: Record<string, StoredPart['type']> = {
   DataPart: 'data',
   FilePart: 'file',
   ReasoningPart: 'reasoning',
+  SourcePart: 'source',
 }
 
 type WireTurn = Omit<StoredTurn, 'createdAt' | 'parts'> & { createdAt: string; parts: { __typename: string }[] }

@@ -18,6 +18,7 @@ const FRAGMENTS = {
     ... on DataPart { data }
     ... on FilePart { mediaType url fileName caption }
     ... on ReasoningPart { reasoning }
+    ... on SourcePart { url title }
   }
 }`,
 }

@@ -19,6 +19,7 @@ export type StoredPart =
   | { type: 'data'; data: unknown }
   | { type: 'file'; mediaType: string; url: string; fileName?: string | null; caption?: string | null }
   | { type: 'reasoning'; reasoning: string }
+  | { type: 'source'; url: string; title?: string | null }
 
 export type Citation = {
   documentId?: string | null

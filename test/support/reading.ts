@@ -2,7 +2,13 @@
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
-import type { ConversationEvent, VisibleDelta, VisibleEvent } from '../../src/domain/turn/journal/event.ts'
+import type {
+  ConversationEvent,
+  VisibleDelta,
+  VisibleEvent,
+  VisiblePartDelta,
+} from '../../src/domain/turn/journal/event.ts'
+import type { OpenPart } from '../../src/store/sql/turn/streaming/open-content.ts'
 import { readEventsOf, type Subscription } from '../../src/domain/turn/journal/reader.ts'
 import type { Viewer } from '../../src/domain/kernel/view.ts'
 
@@ -101,15 +107,42 @@ export const deltasOf = ({ events }: Reading, turnId: string): VisibleDelta[] =>
 /** The numbers from `from` to `to`, both included. */
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
-/** One line per event: the range and text of a delta, otherwise the seq, if any, and the type. */
+/**
+ * One line per event: the range and text of a delta, after the number of its part and before a period if the part is
+ * complete; otherwise the seq, if any, and the type.
+ */
 export const lines = (events: readonly (ConversationEvent | VisibleEvent)[]): string[] =>
   events.map((event) =>
     event.type === 'TurnDelta'
       ? `${event.start}-${event.end} ${event.text}`
-      : event.seq === null
-        ? event.type
-        : `${event.seq} ${event.type}`,
+      : event.type === 'TurnPartDelta'
+        ? lineOfPart(event)
+        : event.seq === null
+          ? event.type
+          : `${event.seq} ${event.type}`,
   )
+
+const lineOfPart = ({ part: { number, text, isComplete }, start }: Pick<VisiblePartDelta, 'part' | 'start'>): string =>
+  `${number}: ${start}-${text.length} ${text.slice(start)}${isComplete ? '.' : ''}`
+
+/**
+ * The parts of a turn after the received deltas, by number. Fails unless the deltas of each part are contiguous from 0,
+ * the parts begin in order, and no delta follows the last one of a part.
+ */
+export function partsOf({ events }: Reading, turnId: string): OpenPart[] {
+  const parts: OpenPart[] = []
+  for (const event of events) {
+    if (event.type !== 'TurnPartDelta' || event.turnId !== turnId) continue
+    const { part, start } = event
+    expect(part.number).toBeLessThanOrEqual(parts.length + 1)
+    const known = parts[part.number - 1]
+    expect(start, `a delta of part ${part.number}`).toBe(known?.text.length ?? 0)
+    expect(known?.isComplete ?? false, `part ${part.number} was complete before`).toBe(false)
+    expect(part.text.startsWith(known?.text ?? '')).toBe(true)
+    parts[part.number - 1] = part
+  }
+  return parts
+}
 
 /** The joined deltas of a turn. Fails unless they are contiguous from 0. */
 export function textOf(reading: Reading, turnId: string): string {

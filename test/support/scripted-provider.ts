@@ -4,12 +4,13 @@ import type {
   ProviderAdapter,
   ProviderCallParams,
   ProviderCallResult,
+  ProviderDeltaPart,
   ProviderStreamEvent,
   ProviderToolCall,
 } from '../../src/providers/ports/provider-adapter.ts'
 
-/** A part of a reply: a text, a tool call, an error, or a function that the provider awaits as a pause. */
-export type Step = string | ProviderToolCall | Error | ((signal: AbortSignal) => Promise<unknown>)
+/** A part of a reply: a text, another part of a delta, a tool call, an error, or a function that the provider awaits. */
+export type Step = string | ProviderDeltaPart | ProviderToolCall | Error | ((signal: AbortSignal) => Promise<unknown>)
 /** The parts of one reply, in order. The reply ends after the last one. */
 export type Script = readonly Step[]
 
@@ -38,6 +39,7 @@ export function createScriptedProvider(
         yield { type: 'delta', delta: { role: 'assistant', content: [{ type: 'text', text: step }] } }
       } else if (step instanceof Error) throw step
       else if (typeof step === 'function') await step(params.signal!)
+      else if ('type' in step) yield { type: 'delta', delta: { role: 'assistant', content: [step] } }
       else {
         toolCalls.push(step)
         yield { type: 'tool-call', toolCall: step }

@@ -106,6 +106,16 @@ function redactValue(redaction: Redaction, value: unknown, name: string, isDocum
   return Object.fromEntries(entries)
 }
 
+/** Returns a copy of a JSON value with every string and every key redacted, and the kinds of the removed values. */
+export function redactDocument(
+  value: unknown,
+  detectors: readonly CustomDetector[],
+): { value: unknown; removed: string[] } {
+  const removed: Removed = {}
+  const redacted = redactValue({ detectors, removed }, value, '', true)
+  return { value: redacted, removed: Object.entries(removed).flatMap(([kind, n]) => Array<string>(n).fill(kind)) }
+}
+
 /** A call whose input is redacted: its verb, and the id of the object that it changes; undefined for none. */
 type Call = { verb: string; resource: string | undefined }
 

@@ -32,6 +32,7 @@ export type ContentPart =
     }
   | { type: 'file'; mediaType: string; url: string; fileName?: string | null; caption?: string | null }
   | { type: 'reasoning'; reasoning: string; signature?: string | null }
+  | { type: 'source'; url: string; title?: string | null }
   | { type: 'data'; data: unknown }
 
 /** Maximum number of characters (code points) of a part's text. The turn's bytes are limited by Limits.turnBytes. */
@@ -54,19 +55,29 @@ function parsedArguments(given: unknown): unknown {
     return given
   }
 }
+
+/** Maximum number of characters (code points) of a signature. */
+export const MAX_SIGNATURE = 65_536
+
 const isGiven = (value: unknown) => value !== undefined && value !== null
+
+/** The parts that streaming turns also receive whole. */
+const wholePart = {
+  toolResult: z.object({ ...call, result: json.optional(), callTurnId: id('turn').nullish() }).nullish(),
+  file: z
+    .object({ mediaType: name, url: fileUrl, fileName: name.nullish(), caption: text(MAX_CAPTION).nullish() })
+    .nullish(),
+  source: z.object({ url: fileUrl, title: name.nullish() }).nullish(),
+  data: json.optional(),
+}
 
 /** A part: an object with exactly one field. The name of the field is the type of the part. */
 const partInput = z
   .object({
     text: text(MAX_TEXT).nullish(),
     toolCall: z.object({ ...call, arguments: z.preprocess(parsedArguments, json) }).nullish(),
-    toolResult: z.object({ ...call, result: json.optional(), callTurnId: id('turn').nullish() }).nullish(),
-    file: z
-      .object({ mediaType: name, url: fileUrl, fileName: name.nullish(), caption: text(MAX_CAPTION).nullish() })
-      .nullish(),
-    reasoning: z.object({ reasoning: text(MAX_TEXT), signature: text(65_536).nullish() }).nullish(),
-    data: json.optional(),
+    reasoning: z.object({ reasoning: text(MAX_TEXT), signature: text(MAX_SIGNATURE).nullish() }).nullish(),
+    ...wholePart,
   })
   .refine((part) => Object.values(part).filter(isGiven).length === 1, 'must have exactly one field')
 export type PartInput = z.input<typeof partInput>
@@ -79,20 +90,49 @@ export const parts = z
   .min(1, 'must not be empty')
   .max(MAX_PARTS, `must have at most ${MAX_PARTS} parts`)
 
+type WholeInput = { [Type in keyof typeof wholePart]?: z.output<(typeof wholePart)[Type]> }
+/** A part that streaming turns also receive whole, in its stored form. */
+export type WholePart = Extract<ContentPart, { type: keyof typeof wholePart }>
+
+/** Returns the stored form of a whole part; null if none of the fields is given. */
+export function toWholePart({ toolResult, file, source, data }: WholeInput): WholePart | null {
+  if (toolResult) {
+    const { callTurnId, ...given } = toolResult
+    return { type: 'toolResult', ...given, result: given.result ?? null, ...(callTurnId ? { callTurnId } : null) }
+  }
+  if (file) return { type: 'file', ...file }
+  if (source) return { type: 'source', ...source }
+  return isGiven(data) ? { type: 'data', data } : null
+}
+
 /** Converts parts that were parsed by `partInput` to their stored form. */
 export function toParts(inputs: readonly z.output<typeof partInput>[]): ContentPart[] {
   return inputs.map((input): ContentPart => {
     if (isGiven(input.text)) return { type: 'text', text: input.text }
     if (input.toolCall) return { type: 'toolCall', ...input.toolCall, arguments: input.toolCall.arguments ?? null }
-    if (input.toolResult) {
-      const { callTurnId, ...given } = input.toolResult
-      return { type: 'toolResult', ...given, result: given.result ?? null, ...(callTurnId ? { callTurnId } : null) }
-    }
-    if (input.file) return { type: 'file', ...input.file }
     if (input.reasoning) return { type: 'reasoning', ...input.reasoning }
-    return { type: 'data', data: input.data }
+    return toWholePart(input)!
   })
 }
+
+/** Maximum number of parts that one turn receives with deltas: with the texts around them, fewer than MAX_PARTS. */
+export const MAX_STREAMED_PARTS = 400
+
+/** The part that a delta belongs to. The field that is given besides the number opens it. */
+export const streamedPart = z
+  .object({
+    number: z
+      .number()
+      .int()
+      .min(1)
+      .max(MAX_STREAMED_PARTS, `must be at most ${MAX_STREAMED_PARTS}: a turn has at most that many streamed parts`),
+    toolCall: z.object(call).nullish(),
+    toolProgress: z.object({ callId: name }).nullish(),
+    reasoning: z.object({ signature: text(MAX_SIGNATURE).nullish() }).nullish(),
+    ...wholePart,
+    isComplete: z.boolean().nullish(),
+  })
+  .refine(({ number, isComplete, ...kinds }) => Object.values(kinds).filter(isGiven).length <= 1, 'must have one kind')
 
 export type Content = {
   /** The text parts joined. */
@@ -122,6 +162,8 @@ export function countedText(part: ContentPart): string {
       return `${part.name} ${JSON.stringify(part.result)}`
     case 'file':
       return `${part.mediaType} ${part.url} ${part.caption ?? ''}`.trimEnd()
+    case 'source':
+      return `${part.url} ${part.title ?? ''}`.trimEnd()
     case 'data':
       return JSON.stringify(part.data)
   }
@@ -151,7 +193,7 @@ function refsOf(parts: readonly ContentPart[], path: string): { calls: ToolCallR
 
 /**
  * Returns the content to store for the parts. The calls that its results answer are found when the turn is written.
- * @throws InvalidInput when the parts have only blank text, more bytes than `turnBytes`, or two calls with one callId
+ * @throws InvalidInput for only blank text, more than MAX_PARTS parts or `turnBytes`, or two calls with one callId
  */
 export async function contentOf(
   all: ContentPart[],
@@ -161,6 +203,7 @@ export async function contentOf(
   if (all.every((part) => part.type === 'text' && part.text.trim() === '')) {
     throw InvalidInput.at(path, 'must not be empty')
   }
+  if (all.length > MAX_PARTS) throw InvalidInput.at(path, `has ${all.length} parts; a turn may have ${MAX_PARTS}`)
   const plain = all.length === 1 && all[0]!.type === 'text'
   const text = all.map((part) => (part.type === 'text' ? part.text : '')).join('')
   const bytes = Buffer.byteLength(plain ? text : JSON.stringify(all))
@@ -217,6 +260,8 @@ function isPart(part: unknown): part is ContentPart {
       return areTexts('callId', 'name') && fields.result !== undefined
     case 'file':
       return areTexts('mediaType', 'url')
+    case 'source':
+      return areTexts('url')
     case 'reasoning':
       return areTexts('reasoning')
     case 'data':

@@ -34,7 +34,7 @@ import {
   type RenderedPage,
 } from '../kernel/page.ts'
 import type { Viewer } from '../kernel/view.ts'
-import type { Turn } from './turn.ts'
+import { withOpenParts, type Turn } from './turn.ts'
 
 const turnFilter = z.object({
   actors: z.array(name).max(1000).nullish(),
@@ -80,7 +80,7 @@ export const shareOf = (bytes: number, conversations: number): number =>
  * @throws InvalidInput if the read left out turns because of the limit
  */
 export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Turn[] {
-  if (!read?.isCut) return read?.turns ?? []
+  if (!read?.isCut) return withOpenParts(read?.turns ?? [])
   const { length } = read.turns
   throw InvalidInput.at('limit', `the newest turns have more than ${maxBytes} bytes; ask for at most ${length} at once`)
 }
@@ -151,7 +151,7 @@ function pagesRead(
   conversationIds: readonly string[],
   { page, turns }: TurnsRequest,
 ): Read<Map<string, Page<Turn>>> {
-  const pageOf = (read: TurnsRead | undefined) => slice(read?.turns ?? [], page, read?.isCut)
+  const pageOf = (read: TurnsRead | undefined) => slice(withOpenParts(read?.turns ?? []), page, read?.isCut)
   return mapRead(
     turnPagesRead(viewer, withinReach(viewer, conversationIds), turns),
     (reads) => new Map(conversationIds.map((id) => [id, pageOf(reads.get(id))])),

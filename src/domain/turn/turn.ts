@@ -1,6 +1,6 @@
-// Reads turns by id, their next and previous versions, the numbers of versions, and the streamed text of open turns.
+// Reads turns by id, their next and previous versions, the numbers of versions, and the streamed content of open turns.
 
-import { readTextSoFar } from '../../store/sql/turn/streaming/open-text.ts'
+import { readContentSoFar, type OpenPart } from '../../store/sql/turn/streaming/open-content.ts'
 import { readTurns, readVersionNumbers, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { NotFound } from '../../errors.ts'
@@ -9,24 +9,39 @@ import { requireStrings } from '../kernel/input.ts'
 import type { Platform } from '../kernel/platform.ts'
 import { kindOf } from '../kernel/id.ts'
 import type { Viewer } from '../kernel/view.ts'
+import { openParts } from './streamed-part.ts'
 
 /** A turn that a viewer sees. All its columns are public: a turn is visible as a whole or not at all. */
 export type Turn = TurnRow
 
-/** Sets `text` of the open turns among the rows to the text streamed so far. Changes and returns the rows. */
-export async function withTextSoFar(
+/** Sets `text` and `parts` of the open turns among the rows to what was streamed so far. Changes and returns the rows. */
+export async function withContentSoFar(
   { pool }: Pick<Platform, 'pool'>,
   tenant: string,
   rows: TurnRow[],
 ): Promise<TurnRow[]> {
   const open = rows.filter(({ status }) => status === 'STREAMING')
   if (open.length === 0) return rows
-  const texts = await readTextSoFar(
+  const contents = await readContentSoFar(
     pool,
     tenant,
     open.map(({ id }) => id),
   )
-  for (const row of open) row.text = texts.get(row.id) ?? row.text
+  for (const row of open) {
+    const content = contents.get(row.id)
+    if (!content) continue
+    row.text = content.text
+    row.parts = content.parts.length === 0 ? null : openParts(content)
+  }
+  return rows
+}
+
+/** Replaces the OpenPart lists of open turns, which page-turns.ts reads, by their content. Changes and returns the rows. */
+export function withOpenParts(rows: TurnRow[]): TurnRow[] {
+  for (const row of rows) {
+    if (row.status !== 'STREAMING' || row.parts === null) continue
+    row.parts = openParts({ text: row.text, parts: row.parts as OpenPart[] })
+  }
   return rows
 }
 
@@ -37,7 +52,7 @@ export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly str
   const turnIds = ids.filter((id) => kindOf(id) === 'turn')
   const read = await readTurns(deps.pool, viewer, turnIds)
   const rows = read.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
-  return new Map((await withTextSoFar(deps, viewer.tenant, rows)).map((row) => [row.id, row]))
+  return new Map((await withContentSoFar(deps, viewer.tenant, rows)).map((row) => [row.id, row]))
 }
 
 /**

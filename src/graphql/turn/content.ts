@@ -87,6 +87,16 @@ const ReasoningPart = builder
     }),
   })
 
+const SourcePart = builder
+  .objectRef<PartOf<'source'>>('SourcePart')
+  .implement({
+    description: 'Source of an answer, such as a web page that a model has read.',
+    fields: (t) => ({
+      url: t.exposeString('url', { description: 'Address of the source. The server never fetches it.' }),
+      title: t.exposeString('title', { nullable: true, description: 'Title for display. Null if not given.' }),
+    }),
+  })
+
 const DataPart = builder
   .objectRef<PartOf<'data'>>('DataPart')
   .implement({
@@ -100,6 +110,7 @@ const TYPES = {
   toolResult: ToolResultPart,
   file: FilePart,
   reasoning: ReasoningPart,
+  source: SourcePart,
   data: DataPart,
 } as const
 
@@ -138,7 +149,7 @@ const ToolCallInput = builder.inputType('ToolCallInput', {
   }),
 })
 
-const ToolResultInput = builder.inputType('ToolResultInput', {
+export const ToolResultInput = builder.inputType('ToolResultInput', {
   description: 'Result of a tool call that was made earlier in the conversation, in the batch or in the turn.',
   fields: (t) => ({
     callId: t.string({ required: true, description: call }),
@@ -156,7 +167,7 @@ const ToolResultInput = builder.inputType('ToolResultInput', {
   }),
 })
 
-const FileInput = builder.inputType('FileInput', {
+export const FileInput = builder.inputType('FileInput', {
   description: 'Reference to a file or an image by its URL.',
   fields: (t) => ({
     mediaType: t.string({
@@ -175,6 +186,17 @@ const FileInput = builder.inputType('FileInput', {
         'What the file shows or contains, for example the alternative text of an image; at most '
         + `${MAX_CAPTION.toLocaleString('en-US')} characters. Recall finds the turn by it, and summaries read it.`,
     }),
+  }),
+})
+
+export const SourceInput = builder.inputType('SourceInput', {
+  description: 'Source of an answer.',
+  fields: (t) => ({
+    url: t.string({
+      required: true,
+      description: `Absolute URL, with the limits of the \`url\` of FileInput. The server never fetches the URL.`,
+    }),
+    title: t.string({ description: 'Title for display, 1 to 200 characters.' }),
   }),
 })
 
@@ -201,6 +223,7 @@ export const ContentPartInput = builder.inputType('ContentPartInput', {
     toolResult: t.field({ type: ToolResultInput, description: 'Result of a tool call.' }),
     file: t.field({ type: FileInput, description: 'Reference to a file or an image.' }),
     reasoning: t.field({ type: ReasoningInput, description: 'Reasoning of a model before its answer.' }),
+    source: t.field({ type: SourceInput, description: 'Source of an answer.' }),
     data: t.field({
       type: 'JSON',
       description: 'Application-defined structured content: any JSON value other than null.',

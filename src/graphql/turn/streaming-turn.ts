@@ -1,12 +1,7 @@
 // Streaming turns: the mutations that open a turn, append deltas, and commit or abort it.
 
-import {
-  abortTurn,
-  appendDelta,
-  commitTurn,
-  MAX_ABORT_REASON,
-  type DeltaReceipt,
-} from '../../domain/turn/streaming/stream.ts'
+import { appendDelta, type DeltaReceipt } from '../../domain/turn/streaming/append-delta.ts'
+import { abortTurn, commitTurn, MAX_ABORT_REASON } from '../../domain/turn/streaming/stream.ts'
 import { openTurn, STREAM_LEASE } from '../../domain/turn/append/append.ts'
 import { MAX_PARTS } from '../../domain/turn/content.ts'
 import type { Turn } from '../../domain/turn/turn.ts'
@@ -17,6 +12,7 @@ import { asField, asNewField } from '../kernel/view/named.ts'
 import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
+import { StreamedPartInput } from './streamed-part.ts'
 import { loadTurnOf } from '../kernel/loaders.ts'
 import { orErrors, payload } from '../kernel/errors.ts'
 
@@ -75,14 +71,14 @@ const AppendDeltaPayload = payload<DeltaReceipt>('AppendDelta').implement({
     turnId: t.exposeID('turnId', { description: 'Id of the turn that received the text.' }),
     turn: t.field({
       type: 'Turn',
-      description: 'The turn with the text streamed so far.',
+      description: 'The turn with the content streamed so far.',
       sharing: 'PER_VIEWER',
       resolve: ({ turnId }, _, context) => loadTurnOf(context, turnId),
     }),
     end: t.exposeInt('end', {
       description:
-        'Length of the text after the delta, in UTF-16 code units, as the writer sent it, before redaction. Pass it as '
-        + '`start` of the next delta.',
+        'Length of the text after the delta, in UTF-16 code units, as the writer sent it, before redaction. For a delta '
+        + 'of a part, the length of the text of this part. Pass it as `start` of the next delta.',
     }),
   }),
 })
@@ -95,19 +91,26 @@ const endedPayload = (verb: 'CommitTurn' | 'AbortTurn', description: string, tur
   })
 
 const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
-  description: "Input of appendDelta: an open turn, the writer's token and the text to append.",
+  description:
+    "Input of appendDelta: an open turn, the writer's token, and the text to append to the turn or to a part of it.",
   fields: (t) => ({
     turnId: t.id({ required: true, description: 'Id of the open turn.' }),
     writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
     text: t.string({
       required: true,
-      description: 'Text to append. An empty text is a heartbeat, which only renews the lease.',
+      description:
+        'Text to append. An empty text is a heartbeat, which only renews the lease, unless it opens or completes a '
+        + '`part`.',
     }),
     start: t.int({
       description:
-        'Offset of the text in the turn, in UTF-16 code units, as the writer sent it, before redaction. Defaults to '
-        + 'the end of the turn. With it, the call '
-        + 'can be retried: text that is already stored is dropped. A gap or different text fails with Conflict.',
+        'Offset of the text in the text of the turn, or of the `part`, in UTF-16 code units, as the writer sent it, before '
+        + 'redaction. Defaults to the end. With it, the call can be retried: text that is already stored is dropped. A '
+        + 'gap or different text fails with Conflict.',
+    }),
+    part: t.field({
+      type: StreamedPartInput,
+      description: "Part that receives the text. Defaults to null, for the turn's own text.",
     }),
     ...asField(t),
   }),
@@ -116,7 +119,8 @@ const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
 builder.mutationField('appendDelta', (t) =>
   t.field({
     type: AppendDeltaPayload,
-    description: "Appends text to an open turn, and renews the writer's lease. Returns after the database commit.",
+    description:
+      "Appends text to an open turn or to a part of it, and renews the writer's lease. Returns after the database commit.",
     errors: orErrors('AppendDelta', [InvalidInput, NotFound, NotAllowed, Conflict, StreamClosed]),
     args: { input: t.arg({ type: AppendDeltaInput, required: true, description: 'Turn and text.' }) },
     resolve: (_, { input }, { deps, viewer }) => appendDelta(deps, viewer, input),
@@ -131,8 +135,8 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
     parts: t.field({
       type: [ContentPartInput],
       description:
-        `Parts to append after the streamed text, such as tool calls; at most ${MAX_PARTS.toLocaleString('en-US')}. `
-        + 'Must not contain text parts.',
+        `Parts to append after the streamed content, such as tool calls; at most ${MAX_PARTS.toLocaleString('en-US')} with `
+        + 'that content. Must not contain text parts. A tool call replaces the streamed one with the same `callId`.',
     }),
     tokenUsage: t.field({
       type: TokenUsageInput,
@@ -150,8 +154,8 @@ builder.mutationField('commitTurn', (t) =>
   t.field({
     type: endedPayload('CommitTurn', 'Result of commitTurn.', 'Committed turn.'),
     description:
-      'Commits an open turn. Its content is the streamed text, followed by `parts`. Repeated with the same input, '
-      + 'the call returns the current turn.',
+      'Commits an open turn. Its content is the streamed text, with the streamed parts where they were opened, followed '
+      + 'by `parts`. Progress of tools is not kept. Repeated with the same input, the call returns the current turn.',
     errors: orErrors('CommitTurn', [InvalidInput, NotFound, NotAllowed, Conflict, StreamClosed]),
     args: {
       input: t.arg({ type: CommitTurnInput, required: true, description: 'Turn, and the content after its text.' }),
@@ -174,10 +178,10 @@ const AbortTurnInput = builder.inputType('AbortTurnInput', {
 
 builder.mutationField('abortTurn', (t) =>
   t.field({
-    type: endedPayload('AbortTurn', 'Result of abortTurn.', 'Aborted turn, with the text streamed so far.'),
+    type: endedPayload('AbortTurn', 'Result of abortTurn.', 'Aborted turn, with the content streamed so far.'),
     description:
-      'Aborts an open turn. The turn keeps its position and text; its clientId can be used again. Repeated with the '
-      + 'same input, the call returns the turn.',
+      'Aborts an open turn. The turn keeps its position and content, except tool calls without a result in the turn; its '
+      + 'clientId can be used again. Repeated with the same input, the call returns the turn.',
     errors: orErrors('AbortTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
     args: { input: t.arg({ type: AbortTurnInput, required: true, description: 'Turn and reason.' }) },
     resolve: async (_, { input }, { deps, viewer }) => ({ turn: await abortTurn(deps, viewer, input) }),

@@ -11,10 +11,13 @@ export type PresenceState = (typeof PRESENCE_STATES)[number]
 export type ConversationMessage =
   /** New entries up to `seq`. */
   | { type: 'entries'; seq: number }
-  /** Text of a streaming turn from UTF-16 offset `start`. */
-  | { type: 'delta'; turnId: string; start: number; text: string }
-  /** The text of a private streaming turn now ends at UTF-16 offset `end`. Readers read it from the database. */
-  | { type: 'text'; turnId: string; end: number }
+  /** Text of a streaming turn, or of a part of it, from UTF-16 offset `start`. */
+  | { type: 'delta'; turnId: string; part: WrittenPart | null; start: number; text: string }
+  /**
+   * A private streaming turn has more text, or part `number` of it has changed. The text now ends at UTF-16 offset
+   * `end`. Readers read it from the database.
+   */
+  | { type: 'text'; turnId: string; number: number; end: number }
   | { type: 'read'; actor: string }
   | { type: 'presence'; actor: string; state: PresenceState }
   | { type: 'deleted' }
@@ -67,15 +70,35 @@ export function announceEntries(publisher: JournalPublisher, written: readonly J
   publisher.notifyWorkers(written)
 }
 
-/** Text of a streaming turn, written from UTF-16 offset `start`. `isPrivate` is true if the turn has an audience. */
-export type WrittenText = { conversationId: string; turnId: string; start: number; text: string; isPrivate: boolean }
+/** A change of a part of a streaming turn. */
+export type WrittenPart = {
+  number: number
+  /** UTF-16 offset in the turn's text at which the part stands. */
+  at: number
+  /** The part without its text, or properties that were added to it; null if only text was added. */
+  content: Readonly<Record<string, unknown>> | null
+  isComplete: boolean
+}
 
-/** Announces text of a streaming turn, after the commit. For a private turn, announces only the end of the text. */
+/**
+ * Text of a streaming turn, or of the part of it, written from UTF-16 offset `start`. `isPrivate` is true if the turn
+ * has an audience.
+ */
+export type WrittenText = {
+  conversationId: string
+  turnId: string
+  part: WrittenPart | null
+  start: number
+  text: string
+  isPrivate: boolean
+}
+
+/** Announces text of a streaming turn, after the commit. For a private turn, announces only where the text ends. */
 export function announceDelta(publisher: Publisher, written: WrittenText): void {
-  const { conversationId, turnId, start, text, isPrivate } = written
+  const { conversationId, turnId, part, start, text, isPrivate } = written
   const message: ConversationMessage = isPrivate
-    ? { type: 'text', turnId, end: start + text.length }
-    : { type: 'delta', turnId, start, text }
+    ? { type: 'text', turnId, number: part?.number ?? 0, end: start + text.length }
+    : { type: 'delta', turnId, part, start, text }
   toConversation(publisher, conversationId, message)
 }
 

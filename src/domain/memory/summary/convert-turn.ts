@@ -1,5 +1,5 @@
 // Converts turns for compaction: to the summarizer's input (speaker, time, text) and to span candidates, the turns that
-// a summary may cover. In the input, each tool call, result, file and data part is one line; reasoning is omitted.
+// a summary may cover. In the input, each tool call, result, file, source and data part is one line; reasoning is omitted.
 
 import type { SummarizerTurn } from '../../../providers/ports/summarizer.ts'
 import type { CallRef, UncoveredTurn } from '../../../store/sql/memory/summary/read-uncovered-turns.ts'
@@ -22,6 +22,8 @@ function renderPart(part: ContentPart): string {
       return `(${part.name} answered ${detail(part.result)})`
     case 'file':
       return `(file ${part.fileName ?? part.url}, ${part.mediaType}${part.caption ? `: ${part.caption}` : ''})`
+    case 'source':
+      return `(source ${part.title ?? part.url})`
     case 'data':
       return `(data ${detail(part.data)})`
     case 'reasoning':

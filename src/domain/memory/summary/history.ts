@@ -7,7 +7,7 @@ import { readNeverCoveredTurns } from '../../../store/sql/memory/summary/read-ne
 import { authorize, withinReach } from '../../kernel/rights/authorize.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { HISTORY_BYTES, historyPage, shareOf, wholeHistory, type HistoryArgs } from '../../turn/history.ts'
-import { withTextSoFar, type Turn } from '../../turn/turn.ts'
+import { withContentSoFar, type Turn } from '../../turn/turn.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { coveringSummaries, type Summary } from './summary.ts'
 
@@ -50,7 +50,7 @@ export async function historyWithSummaries(
     const page = { through, before: end, limit: size }
     const older = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, page) : []
     const turns = [...wholeHistory(newer.get(conversationId), maxBytes), ...older]
-    await withTextSoFar(deps, viewer.tenant, turns)
+    await withContentSoFar(deps, viewer.tenant, turns)
     histories.set(conversationId, [...turns, ...summaries].sort((a, b) => positionOf(a) - positionOf(b)).slice(-size))
   }
   return histories

@@ -10,11 +10,23 @@ import {
   type ConversationsOf,
 } from '../../../store/sql/trust/transfer/exported-conversation.ts'
 import { readFactsAfter, readListAfter } from '../../../store/sql/trust/transfer/exported-memory.ts'
+import type { OpenContent } from '../../../store/sql/turn/streaming/open-content.ts'
+import type { ExportedObject } from '../../../store/sql/trust/transfer/exported-conversation.ts'
+import { abortedParts } from '../../turn/streamed-part.ts'
 import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult, FIRST_PLACE, type Stage } from './position.ts'
 
 type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>
 type ListStage = StageAt<'profile' | 'erasure' | 'heldUser'>
 type Place = { createdAt: string; id: string }
+
+type Turn = OpenContent & { status: string }
+
+/** Returns the entry. The import aborts an open turn, so the turn gets the content that it would have then. */
+function withClosedTurn(entry: ExportedObject): ExportedObject {
+  const turn = entry.turn as Turn | undefined
+  if (turn?.status !== 'STREAMING' || !turn.parts) return entry
+  return { ...entry, turn: { ...turn, parts: abortedParts(turn) } }
+}
 
 const FACTS: Stage = { at: 'facts', after: FIRST_PLACE }
 const toPlace = ({ createdAt, id }: { createdAt: Date; id: string }): Place => ({
@@ -60,7 +72,7 @@ async function entries(
   if (seq < head && found.length === 0) throw new NotFound('conversation', conversation.id)
   const last = (found.at(-1)?.seq as number | undefined) ?? head
   const next: Stage = last < head ? { ...stage, seq: last } : { at: 'participants', conversation, actor: '' }
-  return { objects: linesOf('entry', found), next }
+  return { objects: linesOf('entry', found.map(withClosedTurn)), next }
 }
 
 async function participants(

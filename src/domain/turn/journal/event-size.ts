@@ -52,6 +52,8 @@ export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
       return turnSize(event.turn) + turnSize(event.by)
     case 'TurnDelta':
       return BASE_BYTES + event.text.length
+    case 'TurnPartDelta':
+      return BASE_BYTES + event.part.text.length - event.start + jsonSize(event.part.content)
     case 'SummaryWritten':
       return BASE_BYTES + jsonSize(event.summary)
     case 'FactsChanged':

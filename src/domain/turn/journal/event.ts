@@ -7,6 +7,7 @@ import type { PresenceState } from '../../kernel/live/publisher.ts'
 import type { FactVisibility } from '../../../store/sql/turn/journal/read-journal.ts'
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import type { SummaryRow } from '../../../store/sql/memory/summary/read-summaries.ts'
+import type { OpenPart } from '../../../store/sql/turn/streaming/open-content.ts'
 import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../../conversation/participant/participant.ts'
 import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, type View } from '../../kernel/view.ts'
@@ -74,6 +75,18 @@ export type TurnDelta = Common & {
   text: string
   of: VisibilityFields
 }
+/**
+ * A part of an open turn was opened, completed, or has more text: UTF-16 offsets [start, end of `part.text`). `of` has
+ * the fields of the turn that determine its visibility.
+ */
+export type TurnPartDelta = Common & {
+  type: 'TurnPartDelta'
+  seq: null
+  turnId: string
+  part: OpenPart
+  start: number
+  of: VisibilityFields
+}
 export type ParticipantRead = Common & { type: 'ParticipantRead'; seq: null; participant: Participant }
 export type PresenceChanged = Common & {
   type: 'PresenceChanged'
@@ -85,7 +98,7 @@ export type PresenceChanged = Common & {
 export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
 /** Entries up to `resumeAfterSeq` were skipped. A client can read them from the history; later events follow. */
 export type Gap = Common & { type: 'Gap'; seq: null; resumeAfterSeq: number }
-type EphemeralEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
+type EphemeralEvent = TurnDelta | TurnPartDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
 
 export type ConversationEvent = JournalEvent | EphemeralEvent
 
@@ -94,6 +107,7 @@ export const EVENT_TYPES = [
   'TurnAppended',
   'TurnOpened',
   'TurnDelta',
+  'TurnPartDelta',
   'TurnCommitted',
   'TurnAborted',
   'TurnSuperseded',
@@ -131,6 +145,7 @@ export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<S
 export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
 export type VisibleRun = Omit<RunEvent, 'run'> & { run: Run }
 export type VisibleDelta = Omit<TurnDelta, 'of'>
+export type VisiblePartDelta = Omit<TurnPartDelta, 'of'>
 export type VisibleApproval = Omit<ApprovalEvent, 'of'>
 
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
@@ -150,10 +165,11 @@ export type VisibleEvent =
   | VisibleFacts
   | VisibleRun
   | VisibleDelta
+  | VisiblePartDelta
   | VisibleApproval
 
 /**
- * Whether a viewer with that view receives the text of a streaming turn: the view is open now and contains the turn.
+ * Whether a viewer with that view receives the deltas of a streaming turn: the view is open now and contains the turn.
  */
 export const isTextVisible = (view: View, turn: VisibilityFields) =>
   isOpenAt(view.windows, Infinity) && sees(view, turn)
@@ -198,6 +214,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, event.seq) && seq !== null && sees(view, { seq, position: seq, audience })
     }
     case 'TurnDelta':
+    case 'TurnPartDelta':
       return isTextVisible(view, event.of)
     case 'ParticipantRead':
     case 'PresenceChanged':
@@ -232,7 +249,8 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
       return { ...event, run: toRun(event.run) }
     case 'ApprovalRequested':
     case 'ApprovalResolved':
-    case 'TurnDelta': {
+    case 'TurnDelta':
+    case 'TurnPartDelta': {
       const { of, ...rest } = event
       return rest
     }

@@ -1,17 +1,18 @@
 // The reducer of a conversation's feed: returns the next state and the events to emit. Pure: feed.ts reads and emits.
-// Invariant: `open` contains no text that was not emitted, because a follower that leaves the feed during an event
-// records the texts in `open` as received. Each input is therefore at most one entry, or the text of one turn.
+// Invariant: `open` contains no content that was not emitted, because a follower that leaves the feed during an event
+// records the content in `open` as received. Each input is therefore at most one entry, or one text or part of a turn.
 
 import type { ConversationVisibility } from '../../../store/generated/enums.ts'
 import type { ParticipantRow } from '../../../store/sql/conversation/participant/read-participants.ts'
+import type { OpenContent, OpenPart } from '../../../store/sql/turn/streaming/open-content.ts'
 import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../../conversation/participant/participant.ts'
-import type { PresenceState } from '../../kernel/live/publisher.ts'
+import type { PresenceState, WrittenPart } from '../../kernel/live/publisher.ts'
 import { viewIn, type View } from '../../kernel/view.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from './event.ts'
 
-/** An open turn, and the part of its text that the feed has emitted. */
-export type OpenTurn = { readonly turn: TurnRow; readonly text: string }
+/** An open turn, and the content of it that the feed has emitted. */
+export type OpenTurn = { readonly turn: TurnRow } & OpenContent
 
 export type FeedState = {
   readonly conversationId: string
@@ -30,10 +31,15 @@ export type FeedInput =
   | { type: 'entry'; event: JournalEvent; at: Date }
   /** The seq of the last entry of a journal page. The entry may have no event. */
   | { type: 'pageEnd'; seq: number }
-  /** Text from `start`, as the bus delivers it: it may repeat emitted text, or text before it may be missing. */
-  | { type: 'delta'; turnId: string; start: number; text: string; at: Date }
+  /**
+   * Text of a turn, or of a part of it, from `start`, as the bus delivers it: it may repeat what was emitted, or what
+   * precedes it may be missing.
+   */
+  | { type: 'delta'; turnId: string; part: WrittenPart | null; start: number; text: string; at: Date }
   /** The whole stored text of one open turn. */
   | { type: 'text'; turnId: string; text: string; at: Date }
+  /** A whole stored part of one open turn. */
+  | { type: 'part'; turnId: string; part: OpenPart; at: Date }
   | { type: 'participants'; participants: readonly ParticipantRow[]; visibility: ConversationVisibility }
   | { type: 'read'; participant: Participant; at: Date }
   | { type: 'presence'; participant: Participant; state: PresenceState; at: Date }
@@ -74,12 +80,17 @@ export function reduceFeed(state: FeedState, input: FeedInput): FeedStep {
       return { state: input.seq === state.head ? state : { ...state, head: input.seq }, events: NO_EVENTS }
     case 'delta': {
       const current = state.open.get(input.turnId)
-      if (!current || input.start > current.text.length) return { state, events: NO_EVENTS }
+      if (!current || missingFor(state, input)) return { state, events: NO_EVENTS }
+      if (input.part) return changePart(state, current, partAfter(current, input.part, input), input.at)
       return extendText(state, current, current.text.slice(0, input.start) + input.text, input.at)
     }
     case 'text': {
       const current = state.open.get(input.turnId)
       return current ? extendText(state, current, input.text, input.at) : { state, events: NO_EVENTS }
+    }
+    case 'part': {
+      const current = state.open.get(input.turnId)
+      return current ? changePart(state, current, input.part, input.at) : { state, events: NO_EVENTS }
     }
     case 'participants':
       return {
@@ -115,7 +126,10 @@ export function reduceFeed(state: FeedState, input: FeedInput): FeedStep {
 function addEntry(state: FeedState, event: JournalEvent, at: Date): FeedStep {
   const advanced = { ...state, head: event.seq }
   if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') {
-    return { state: { ...advanced, open: withTurn(state.open, { turn: event.turn, text: '' }) }, events: [event] }
+    return {
+      state: { ...advanced, open: withTurn(state.open, { turn: event.turn, text: '', parts: [] }) },
+      events: [event],
+    }
   }
   if (event.type === 'TurnErased') return { state: withoutTurn(advanced, event.turn.id), events: [event] }
   if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return { state: advanced, events: [event] }
@@ -153,7 +167,47 @@ function extendText(state: FeedState, current: OpenTurn, text: string, at: Date)
     text: text.slice(start),
     of: turn,
   }
-  return { state: { ...state, open: withTurn(state.open, { turn, text }) }, events: [event] }
+  return { state: { ...state, open: withTurn(state.open, { ...current, text }) }, events: [event] }
+}
+
+/** Returns a part of the turn after a delta. */
+function partAfter(
+  { parts }: OpenTurn,
+  { number, at, content, isComplete }: WrittenPart,
+  { start, text }: { start: number; text: string },
+): OpenPart {
+  const known = parts[number - 1] ?? { number, at, content: {}, text: '', isComplete: false }
+  const longer = known.text.slice(0, start) + text
+  return {
+    ...known,
+    content: content ? { ...known.content, ...content } : known.content,
+    text: longer.length > known.text.length ? longer : known.text,
+    isComplete: known.isComplete || isComplete,
+  }
+}
+
+/** Emits the changes of a part that were not emitted before. A part is the turn's next one, or has changed. */
+function changePart(state: FeedState, current: OpenTurn, part: OpenPart, at: Date): FeedStep {
+  const { turn, parts } = current
+  const known = parts[part.number - 1]
+  const start = known?.text.length ?? 0
+  const isLater = part.number > parts.length + 1
+  if (isLater || (known && part.text.length <= start && part.isComplete === known.isComplete)) {
+    return { state, events: NO_EVENTS }
+  }
+  const { conversationId } = state
+  const event: ConversationEvent = {
+    type: 'TurnPartDelta',
+    conversationId,
+    seq: null,
+    at,
+    turnId: turn.id,
+    part,
+    start,
+    of: turn,
+  }
+  const changed = { ...current, parts: [...parts.slice(0, part.number - 1), part, ...parts.slice(part.number)] }
+  return { state: { ...state, open: withTurn(state.open, changed) }, events: [event] }
 }
 
 const withTurn = (open: ReadonlyMap<string, OpenTurn>, changed: OpenTurn) => new Map(open).set(changed.turn.id, changed)
@@ -161,13 +215,19 @@ const withTurn = (open: ReadonlyMap<string, OpenTurn>, changed: OpenTurn) => new
 const byActor = (participants: readonly ParticipantRow[]) => new Map(participants.map((each) => [each.actor, each]))
 
 /**
- * Returns the data that must be read before the delta is applied: the entry that opens its turn, or earlier text; null
- * if nothing is missing.
+ * Returns the data that must be read before the delta is applied: the entry that opens its turn, or earlier content;
+ * null if nothing is missing.
  */
-export function missingFor(state: FeedState, delta: { turnId: string; start: number }): 'entries' | 'text' | null {
-  const current = state.open.get(delta.turnId)
+export function missingFor(
+  state: FeedState,
+  { turnId, part, start }: { turnId: string; part: WrittenPart | null; start: number },
+): 'entries' | 'content' | null {
+  const current = state.open.get(turnId)
   if (!current) return 'entries'
-  return delta.start > current.text.length ? 'text' : null
+  if (!part) return start > current.text.length ? 'content' : null
+  const known = current.parts[part.number - 1]
+  const isNext = part.number === current.parts.length + 1 && part.content !== null && start === 0
+  return known ? (start > known.text.length ? 'content' : null) : isNext ? null : 'content'
 }
 
 /** Whether the entry may change views. If so, the participants and the visibility must be read before it is emitted. */

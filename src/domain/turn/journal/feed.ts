@@ -9,8 +9,8 @@ import { NotFound } from '../../../errors.ts'
 import { SMALL_PAGE, readJournalHead } from '../../../store/sql/turn/journal/read-journal.ts'
 import { readOpenTurns } from '../../../store/sql/turn/streaming/read-open-turns.ts'
 import { readParticipants } from '../../../store/sql/conversation/participant/read-participants.ts'
-import { readTextFrom } from '../../../store/sql/turn/streaming/read-text-from.ts'
-import { readTextSoFar } from '../../../store/sql/turn/streaming/open-text.ts'
+import { readOpenPart } from '../../../store/sql/turn/streaming/read-open-part.ts'
+import { readContentSoFar } from '../../../store/sql/turn/streaming/open-content.ts'
 import { toParticipant } from '../../conversation/participant/participant.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import type { View } from '../../kernel/view.ts'
@@ -123,35 +123,45 @@ async function readEntries(run: FeedRun): Promise<void> {
   }
 }
 
-/** Emits the stored text of open turns that was not emitted before. */
-async function readTexts(run: FeedRun, turnIds: readonly string[]): Promise<void> {
+/** Emits the stored content of open turns that was not emitted before. */
+async function readContents(run: FeedRun, turnIds: readonly string[]): Promise<void> {
   if (turnIds.length === 0) return
-  const texts = await readTextSoFar(run.deps.pool, run.tenant, [...turnIds])
-  for (const [turnId, text] of texts) apply(run, { type: 'text', turnId, text, at: new Date() })
+  const contents = await readContentSoFar(run.deps.pool, run.tenant, [...turnIds])
+  for (const [turnId, { text, parts }] of contents) {
+    apply(run, { type: 'text', turnId, text, at: new Date() })
+    for (const part of parts) apply(run, { type: 'part', turnId, part, at: new Date() })
+  }
 }
 
 async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta' }>): Promise<void> {
   if (missingFor(run.state, delta) === 'entries') await readEntries(run)
-  if (missingFor(run.state, delta) === 'text') return readTexts(run, [delta.turnId])
+  if (missingFor(run.state, delta) === 'content') return readContents(run, [delta.turnId])
   apply(run, { ...delta, at: new Date() })
 }
 
 /**
- * Emits the text of a private open turn. One read returns all further stored text of the turn, so later 'text' tasks
- * for it usually need no read.
+ * Emits new text of a private open turn, or of a part of it. One read returns all further stored text, so later 'text'
+ * tasks for it usually need no read.
  */
-async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { type: 'text' }>): Promise<void> {
+async function handleText(run: FeedRun, { turnId, number, end }: Extract<FeedTask, { type: 'text' }>): Promise<void> {
   if (!run.state.open.has(turnId)) await readEntries(run)
-  const from = run.state.open.get(turnId)?.text.length
-  if (from === undefined || from >= end) return
-  const rest = await readTextFrom(run.deps.pool, run.tenant, turnId, from)
-  if (rest) apply(run, { type: 'delta', turnId, ...rest, at: new Date() })
+  const open = run.state.open.get(turnId)
+  if (!open) return
+  const known = number === 0 ? open : open.parts[number - 1]
+  if (!known && number > open.parts.length + 1) return readContents(run, [turnId])
+  const from = known?.text.length ?? 0
+  // A part may also have been opened or completed without text.
+  if (number === 0 && from >= end) return
+  const read = await readOpenPart(run.deps.pool, run.tenant, { turnId, number, from })
+  if (!read) return
+  const part = read.part && { number, ...read.part }
+  apply(run, { type: 'delta', turnId, part, start: read.start, text: read.text, at: new Date() })
 }
 
 async function checkDatabase(run: FeedRun): Promise<void> {
   if ((await readJournalHead(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
   await readEntries(run)
-  await readTexts(run, [...run.state.open.keys()])
+  await readContents(run, [...run.state.open.keys()])
   run.checkTimer.refresh()
 }
 

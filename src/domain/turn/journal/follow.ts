@@ -12,7 +12,8 @@ import {
   isTooFarBehind,
   joinFeed,
   leaveFeed,
-  missingTexts,
+  missingContent,
+  noteReceived,
   moveTo,
   replay,
   skipTo,
@@ -196,14 +197,14 @@ async function pushPage(run: ReaderRun): Promise<boolean> {
 }
 
 /**
- * Pushes the texts of open turns that the reader has not received. Returns false if the sink became full: the reader
+ * Pushes the content of open turns that the reader has not received. Returns false if the sink became full: the reader
  * must then wait, and the feed may advance meanwhile.
  */
-function pushTexts(run: ReaderRun): boolean {
+function pushContent(run: ReaderRun): boolean {
   const { feed, state, follower } = run
-  for (const delta of missingTexts(state, feed.viewOf(follower.actor), feed.open.values())) {
+  for (const delta of missingContent(state, feed.viewOf(follower.actor), feed.open.values())) {
     push(run, delta)
-    state.received.set(delta.turnId, delta.end)
+    noteReceived(state, delta)
     if (run.sink.isFull()) return false
   }
   return true
@@ -219,7 +220,7 @@ async function readUntilStopped(run: ReaderRun): Promise<void> {
     if (run.stopped) return
     if (!seesConversation(feed.viewOf(follower.actor)) || feed.hasLeft(follower.actor)) return stop(run)
     // No await between the comparison with the head and `follow`: the feed must not advance in between.
-    if (!feed.deleted && !pushTexts(run)) continue
+    if (!feed.deleted && !pushContent(run)) continue
     joinFeed(state, feed.viewOf(follower.actor))
     if (feed.deleted) {
       push(run, { type: 'ConversationDeleted', conversationId: feed.conversationId, seq: null, at: new Date() })

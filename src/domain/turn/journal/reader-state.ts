@@ -1,6 +1,7 @@
 // The state of one reader of a conversation: the entries and text it has received, and its view. No I/O: follow.ts
 // reads and writes. The state is mutated, so that an event allocates no memory per reader. Invariants: no entry is
-// delivered twice; the deltas of a turn that was open when the reader received it are contiguous and do not overlap.
+// delivered twice; the deltas of a turn that was open when the reader received it, and those of each part of it, are
+// contiguous and do not overlap.
 
 import {
   isTextVisible,
@@ -10,9 +11,17 @@ import {
   type Gap,
   type JournalEvent,
   type TurnDelta,
+  type TurnPartDelta,
 } from './event.ts'
 import type { View } from '../../kernel/view.ts'
 import type { OpenTurn } from './feed-state.ts'
+
+/**
+ * The content of an open turn that a reader has received: the UTF-16 end of the text, and for each part the end of its
+ * text and whether the part was complete.
+ */
+type Received = { text: number; parts: readonly { end: number; isComplete: boolean }[] }
+const NOTHING: Received = { text: 0, parts: [] }
 
 /** Maximum number of entries that a live reader may be behind the feed's head. Beyond it, it gets a Gap instead. */
 export const MAX_ENTRIES_BEHIND = 10_000
@@ -28,8 +37,8 @@ export type ReaderState = {
   isOver: boolean
   /** Whether the reader has ever followed the feed. Until then, entries must not be skipped. */
   isLive: boolean
-  /** UTF-16 end of the received text, by id of each open turn. Empty while the reader follows the feed. */
-  readonly received: Map<string, number>
+  /** The received content, by id of each open turn. Empty while the reader follows the feed. */
+  readonly received: Map<string, Received>
 }
 
 export const startReaderState = (
@@ -61,23 +70,36 @@ export function accept(state: ReaderState, event: ConversationEvent): boolean {
 const isSelected = ({ types }: ReaderState, { type }: ConversationEvent): boolean =>
   types === null || type === 'ConversationDeleted' || type === 'Gap' || types.has(type)
 
+const receivedOf = ({ text, parts }: OpenTurn): Received => ({
+  text: text.length,
+  parts: parts.map((part) => ({ end: part.text.length, isComplete: part.isComplete })),
+})
+
 /**
- * Records the end of the text of each open turn in view, for a reader that leaves the feed.
+ * Records the content of each open turn in view as received, for a reader that leaves the feed.
  * @param skipped the event that the reader has not received, or null; if it is a delta, `open` contains its text
  */
 export function leaveFeed(state: ReaderState, open: Iterable<OpenTurn>, skipped: ConversationEvent | null): void {
-  for (const { turn, text } of open) if (isTextVisible(state.view, turn)) state.received.set(turn.id, text.length)
-  if (skipped?.type === 'TurnDelta' && isTextVisible(state.view, skipped.of)) {
-    state.received.set(skipped.turnId, skipped.start)
-  }
+  for (const each of open) if (isTextVisible(state.view, each.turn)) state.received.set(each.turn.id, receivedOf(each))
+  if (skipped?.type !== 'TurnDelta' && skipped?.type !== 'TurnPartDelta') return
+  const received = state.received.get(skipped.turnId) ?? NOTHING
+  if (!isTextVisible(state.view, skipped.of)) return
+  if (skipped.type === 'TurnDelta') state.received.set(skipped.turnId, { ...received, text: skipped.start })
+  else state.received.set(skipped.turnId, { ...received, parts: partsBefore(received.parts, skipped) })
 }
 
-/** Changes the view of a reader that follows the feed. Returns the text of open turns that were not in view before. */
-export function changeView(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
+/** Returns the received parts without a delta, which is the newest one of its part. */
+function partsBefore(parts: Received['parts'], { part: { number }, start }: TurnPartDelta): Received['parts'] {
+  const isFirst = start === 0 && number === parts.length
+  return isFirst ? parts.slice(0, -1) : parts.with(number - 1, { end: start, isComplete: false })
+}
+
+/** Changes the view of a reader that follows the feed. Returns the content of open turns that were not in view before. */
+export function changeView(state: ReaderState, view: View, open: Iterable<OpenTurn>): ContentDelta[] {
   const before = state.view
   state.view = view
-  const deltas: TurnDelta[] = []
-  for (const each of open) if (!isTextVisible(before, each.turn)) pushText(deltas, state, each, 0)
+  const deltas: ContentDelta[] = []
+  for (const each of open) if (!isTextVisible(before, each.turn)) pushContent(deltas, state, each, NOTHING)
   return deltas
 }
 
@@ -86,29 +108,36 @@ export function changeView(state: ReaderState, view: View, open: Iterable<OpenTu
  * `received`, returns the rest of the turn's text, which must be delivered before the entry; otherwise null.
  */
 export function replay(state: ReaderState, event: JournalEvent): TurnDelta | null {
-  if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, 0)
+  if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, NOTHING)
   if (event.type === 'TurnErased') state.received.delete(event.turn.id)
   if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return null
   const { turn } = event
-  const start = state.received.get(turn.id)
+  const received = state.received.get(turn.id)
   state.received.delete(turn.id)
-  return start === undefined ? null : textFrom(state, { turn, text: turn.text }, start)
+  return received === undefined ? null : textFrom(state, turn, turn.text, received.text)
 }
 
-/**
- * Sets the view. Returns the text of open turns in view that the reader has not received. The caller records the
- * delivered text in `received`.
- */
-export function missingTexts(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
+/** Sets the view. Returns the content of open turns in view that the reader has not received. */
+export function missingContent(state: ReaderState, view: View, open: Iterable<OpenTurn>): ContentDelta[] {
   state.view = view
-  const deltas: TurnDelta[] = []
+  const deltas: ContentDelta[] = []
   for (const each of open) {
-    if (isTextVisible(view, each.turn)) pushText(deltas, state, each, state.received.get(each.turn.id) ?? 0)
+    if (isTextVisible(view, each.turn)) pushContent(deltas, state, each, state.received.get(each.turn.id) ?? NOTHING)
   }
   return deltas
 }
 
-/** Marks the reader as following the feed: it has reached the feed's head and received all texts of open turns. */
+/** Records a delta from `missingContent` as received. */
+export function noteReceived(state: ReaderState, delta: ContentDelta): void {
+  const received = state.received.get(delta.turnId) ?? NOTHING
+  if (delta.type === 'TurnDelta') return void state.received.set(delta.turnId, { ...received, text: delta.end })
+  const { number, text, isComplete } = delta.part
+  const parts = [...received.parts]
+  parts[number - 1] = { end: text.length, isComplete }
+  state.received.set(delta.turnId, { ...received, parts })
+}
+
+/** Marks the reader as following the feed: it has reached the feed's head and received the content of all open turns. */
 export function joinFeed(state: ReaderState, view: View): void {
   state.view = view
   state.received.clear()
@@ -127,23 +156,34 @@ export function skipTo(state: ReaderState, head: number): Gap {
   return { type: 'Gap', conversationId, seq: null, at: new Date(), resumeAfterSeq: head }
 }
 
-function pushText(deltas: TurnDelta[], state: ReaderState, open: OpenTurn, start: number): void {
-  const delta = textFrom(state, open, start)
+export type ContentDelta = TurnDelta | TurnPartDelta
+
+/** Adds a delta for the text and one for each part of an open turn that contains more than was received. */
+function pushContent(
+  deltas: ContentDelta[],
+  state: ReaderState,
+  { turn, text, parts }: OpenTurn,
+  received: Received,
+): void {
+  const delta = textFrom(state, turn, text, received.text)
   if (delta) deltas.push(delta)
+  for (const part of parts) {
+    const known = received.parts[part.number - 1]
+    if (known && known.end >= part.text.length && known.isComplete === part.isComplete) continue
+    deltas.push({ ...newDelta(state, turn), type: 'TurnPartDelta', part, start: known?.end ?? 0 })
+  }
 }
 
+const newDelta = ({ conversationId }: ReaderState, turn: OpenTurn['turn']) => ({
+  conversationId,
+  seq: null,
+  at: new Date(),
+  turnId: turn.id,
+  of: turn,
+})
+
 /** Returns the text of an open turn from `start`; null if there is none. */
-function textFrom({ conversationId }: ReaderState, { turn, text }: OpenTurn, start: number): TurnDelta | null {
+function textFrom(state: ReaderState, turn: OpenTurn['turn'], text: string, start: number): TurnDelta | null {
   if (start >= text.length) return null
-  return {
-    type: 'TurnDelta',
-    conversationId,
-    seq: null,
-    at: new Date(),
-    turnId: turn.id,
-    start,
-    end: text.length,
-    text: text.slice(start),
-    of: turn,
-  }
+  return { ...newDelta(state, turn), type: 'TurnDelta', start, end: text.length, text: text.slice(start) }
 }

@@ -2,6 +2,7 @@
 // half of a surrogate pair; the next one then begins with the second half. Pure: delta-queue.ts writes the chunks.
 
 import type { ChunkRow, Delta } from '../../../store/sql/turn/streaming/append-chunks.ts'
+import type { DeltaPart } from '../streamed-part.ts'
 
 /** Whether the UTF-16 unit is the first half of a pair. */
 export const isFirstHalf = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
@@ -10,15 +11,29 @@ const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
 /** Whether the text begins with the second half of a pair. */
 export const startsWithSecondHalf = (text: string) => isSecondHalf(text.charCodeAt(0))
 
-/** A delta to write at UTF-16 offset `start`; null means the turn's end. `writer` is the hash of the writer's token. */
+/**
+ * A delta to write at UTF-16 offset `start`; null means the end of the stored text. `writer` is the hash of the writer's
+ * token. `part` is null for a delta of the turn's text.
+ */
 export type DeltaWrite = {
   tenant: string
   viewer: string
   turnId: string
   writer: string
+  part: DeltaPart | null
   start: number | null
   text: string
 }
+
+/** Number of the part of a delta; 0 for the turn's text. */
+export const partNumberOf = ({ part }: Pick<DeltaWrite, 'part'>): number => part?.number ?? 0
+
+/** The fields of a chunk that name its part. */
+export const partFieldsOf = ({ part }: Pick<DeltaWrite, 'part'>): Pick<Delta, 'part' | 'content' | 'complete'> => ({
+  part: part?.number ?? 0,
+  content: part?.content ?? null,
+  complete: part?.isComplete ?? false,
+})
 
 /** A waiting delta. `isUnmergeable` is true for a delta that was queued again. */
 export type WaitingDelta = { readonly delta: DeltaWrite; readonly isUnmergeable: boolean }
@@ -28,31 +43,44 @@ export const writerOf = ({ turnId, tenant, viewer, writer }: DeltaWrite): string
   [turnId, writer, tenant, viewer].join('\0')
 
 /** Separates the surrogate halves at the ends from the text. appendDelta has already rejected halves in the middle. */
-function toChunk({ turnId, tenant, viewer, writer, start, text }: DeltaWrite): Delta {
+function toChunk(delta: DeltaWrite): Delta {
+  const { turnId, tenant, viewer, writer, start, text } = delta
   const second = startsWithSecondHalf(text) ? text.charCodeAt(0) : null
   const last = text.charCodeAt(text.length - 1)
   const half = isFirstHalf(last) ? last : null
   const whole = text.slice(second === null ? 0 : 1, half === null ? undefined : -1)
-  return { turn: turnId, tenant, viewer, writer, start, second, text: whole, units: whole.length, half }
+  const place = { turn: turnId, tenant, viewer, writer, ...partFieldsOf(delta), start }
+  return { ...place, second, text: whole, units: whole.length, half }
 }
 
 /** Whether no surrogate half is unpaired where the texts join. */
 const fits = (before: string, after: string) =>
   isFirstHalf(before.charCodeAt(before.length - 1)) === startsWithSecondHalf(after)
 
+/** Whether a delta continues the text of `first` and those merged with it, which is `text`. */
+function continues(first: DeltaWrite, text: string, { part, start, text: more }: DeltaWrite): boolean {
+  const end = first.start === null ? null : first.start + text.length
+  return (
+    partNumberOf({ part }) === partNumberOf(first)
+    && !part?.content
+    && more !== ''
+    && (start === null || start === end)
+    && fits(text, more)
+  )
+}
+
 /** Merges the first deltas of a writer, as long as each continues the previous one. `count` is the number merged. */
 export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; count: number } {
   const first = waiting[0]!
-  let { text } = first.delta
+  let { text, part } = first.delta
   let count = 1
-  for (; text !== '' && count < waiting.length && !first.isUnmergeable; count++) {
+  for (; text !== '' && count < waiting.length && !first.isUnmergeable && !part?.isComplete; count++) {
     const { delta, isUnmergeable } = waiting[count]!
-    const end = first.delta.start === null ? null : first.delta.start + text.length
-    if (isUnmergeable || delta.text === '' || (delta.start !== null && delta.start !== end) || !fits(text, delta.text))
-      break
+    if (isUnmergeable || !continues(first.delta, text, delta)) break
     text += delta.text
+    if (part && delta.part?.isComplete) part = { ...part, isComplete: true }
   }
-  return { chunk: toChunk({ ...first.delta, text }), count }
+  return { chunk: toChunk({ ...first.delta, part, text }), count }
 }
 
 /** Returns the end of each merged delta: the chunk's end for the last delta, the start of the next delta otherwise. */
@@ -80,6 +108,6 @@ export function unwrittenText(
   return stored.slice(start, start + repeated.length) === repeated ? text.slice(repeated.length) : null
 }
 
-/** Whether the delta starts before the turn's end, so that it may repeat stored text. */
+/** Whether the delta starts before the end of the stored text, so that it may repeat a part of it. */
 export const startsBeforeEnd = (delta: DeltaWrite, row: ChunkRow): delta is DeltaWrite & { start: number } =>
   row.outcome === 'elsewhere' && delta.start !== null && delta.start < row.end!

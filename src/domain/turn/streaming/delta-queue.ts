@@ -9,10 +9,11 @@ import type { Platform } from '../../kernel/platform.ts'
 import { counters } from '../../../runtime/counters.ts'
 import type { Pool } from '../../../store/db/tenant-pool.ts'
 import { appendChunks, type ChunkRow, type Delta } from '../../../store/sql/turn/streaming/append-chunks.ts'
-import { readTextSoFar } from '../../../store/sql/turn/streaming/open-text.ts'
+import { readStoredText } from '../../../store/sql/turn/streaming/open-content.ts'
 import {
   endsOf,
   mergeDeltas,
+  partNumberOf,
   startsBeforeEnd,
   unwrittenText,
   writerOf,
@@ -21,8 +22,8 @@ import {
 } from './delta-batch.ts'
 
 /**
- * The outcome of a delta. `end` is the delta's end, or the turn's end if nothing was written. 'other': different text
- * is stored at the delta's offset.
+ * The outcome of a delta. `end` is the delta's end, or the end of the stored text if nothing was written. 'other':
+ * different text is stored at the delta's offset.
  */
 export type Written = {
   outcome: Exclude<ChunkRow['outcome'], 'held'> | 'other'
@@ -34,8 +35,8 @@ export type DeltaQueue = {
   /** Resolves after the commit, or when nothing was written. Rejects if the outcome is unknown. */
   write(delta: DeltaWrite): Promise<Written>
   /**
-   * Publishes the held-back text of a turn that is about to be closed. Does nothing for a turn without such text, or if
-   * the turn has another writer. `by` is null for the sweep.
+   * Publishes the held-back texts of a turn that is about to be closed. Does nothing for a turn without such texts, or
+   * if the turn has another writer. `by` is null for the sweep.
    */
   seal(tenant: string, turnId: string, by: { writer: string } | null): Promise<void>
 }
@@ -45,8 +46,18 @@ type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(erro
 type WaitingDeltas = Map<string, QueuedDelta[]>
 type DeltaBatch = { writer: string; chunk: Delta; deltas: QueuedDelta[] }
 
-/** Called after the commit with each range of text written. */
+/** Called after the commit with each range of text written, and with each part that was opened or completed. */
 export type OnWritten = (written: WrittenText) => void
+
+/** Returns the range that a chunk has written; null if viewers see no difference. */
+export function writtenBy(
+  { turn: turnId, part: number, content, complete: isComplete }: Delta,
+  { outcome, conversationId, start, text, at, isPrivate }: Omit<ChunkRow, 'outcome'> & { outcome: string },
+): WrittenText | null {
+  if (outcome !== 'written' || (number === 0 && text === '')) return null
+  const part = number === 0 ? null : { number, at: at!, content, isComplete }
+  return { conversationId: conversationId!, turnId, part, start: start!, text: text!, isPrivate }
+}
 
 /** The state of a queue that `settle` changes. */
 type QueueState = { pool: Pool; waiting: WaitingDeltas; onWritten: OnWritten }
@@ -55,8 +66,7 @@ type QueueState = { pool: Pool; waiting: WaitingDeltas; onWritten: OnWritten }
 const MAX_HELD_TURNS = 10_000
 
 /**
- * @param limit maximum UTF-8 bytes of one turn's text
- * @param onWritten called after the commit with each range of text written
+ * @param limit maximum UTF-8 bytes of one turn's text and parts
  * @param held writes the deltas of turns whose text is held back
  */
 export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten, held: DeltaQueue): DeltaQueue {
@@ -143,10 +153,8 @@ async function settle(
 ): Promise<void> {
   if (row.outcome === 'written' || row.outcome === 'renewed') {
     counters.deltas += deltas.length
-    if (row.text) {
-      const { conversationId, start, text, isPrivate } = row
-      onWritten({ conversationId: conversationId!, turnId: chunk.turn, start: start!, text, isPrivate })
-    }
+    const written = writtenBy(chunk, row)
+    if (written) onWritten(written)
     const ends = endsOf(deltas, row.end!)
     for (let index = deltas.length - 1; index >= 0; index--) deltas[index]!.resolve({ ...row, end: ends[index]! })
     return
@@ -158,7 +166,7 @@ async function settle(
   const queued = deltas[0]!
   const { delta } = queued
   if (!startsBeforeEnd(delta, row)) return queued.resolve(row)
-  const textSoFar = (await readTextSoFar(pool, delta.tenant, [delta.turnId])).get(delta.turnId) ?? ''
+  const textSoFar = await readStoredText(pool, delta.tenant, delta.turnId, partNumberOf(delta))
   const rest = unwrittenText(delta, { end: row.end!, half: row.half }, textSoFar)
   if (rest === null) return queued.resolve({ ...row, outcome: 'other' })
   // A delta without new text still renews the lease.

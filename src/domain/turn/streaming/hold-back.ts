@@ -6,6 +6,7 @@
 // several words of up to WINDOW units. Published text never changes, so the pieces, concatenated, are the stored text.
 
 import { placeholder, redact, type CustomDetector } from '../../../text/redact/redact.ts'
+import { redactDocument } from '../../kernel/redaction.ts'
 import { isFirstHalf } from './delta-batch.ts'
 
 /** Minimum length of the held-back text, in UTF-16 units. @internal */
@@ -84,4 +85,25 @@ export function release(
   redacted += raw.slice(copiedTo, cut)
   const from = Math.max(0, cut - CONTEXT)
   return { text: redacted, held: { raw: raw.slice(from), published: cut - from }, removed }
+}
+
+/**
+ * Adds text to the arguments of a tool call, which are JSON. Holds all of it back until the last text has arrived: then
+ * each string in the JSON is redacted. Arguments that are not JSON are redacted as a text.
+ */
+export function releaseArguments(
+  { raw: before, published }: Held,
+  text: string,
+  detectors: readonly CustomDetector[],
+  isFinal: boolean,
+): Released {
+  const raw = before + text
+  if (!isFinal) return { text: '', held: { raw, published }, removed: [] }
+  const none = { raw: '', published: 0 }
+  try {
+    const { value, removed } = redactDocument(JSON.parse(raw), detectors)
+    return { text: removed.length === 0 ? raw : JSON.stringify(value), held: none, removed }
+  } catch {
+    return { ...release({ raw, published }, '', detectors, true), held: none }
+  }
 }

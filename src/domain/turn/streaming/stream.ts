@@ -1,108 +1,26 @@
-// Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token with which it opened
-// the turn. A delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails
-// with Conflict. A call for a turn outside the viewer's view fails with NotFound, so a refusal does not reveal that the
-// turn exists.
+// Ends streaming turns: a writer commits or aborts its turn, with the turn's id and the token with which it opened the
+// turn; the server aborts a turn whose writer is silent. append-delta.ts writes the deltas.
 
 import { z } from 'zod'
-import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../../errors.ts'
+import { InvalidInput, NotFound } from '../../../errors.ts'
 import { closeTurn, type CloseRow, type ClosedTurn } from '../../../store/sql/turn/streaming/close-turn.ts'
 import type { ResultFault, WaitingCall } from '../../../store/sql/turn/append-turns.ts'
-import { readOpenTurn } from '../../../store/sql/turn/streaming/open-text.ts'
+import { readOpenTurn, type OpenContent } from '../../../store/sql/turn/streaming/open-content.ts'
 import { readSilentStreams } from '../../../store/sql/turn/streaming/read-silent-streams.ts'
-import type { StreamDeps, Written } from './delta-queue.ts'
+import type { StreamDeps } from './delta-queue.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
 import { authorize, trusted } from '../../kernel/rights/authorize.ts'
 import { count, id, metadata, name, parse, text } from '../../kernel/input.ts'
 import { redactInput } from '../../kernel/redaction.ts'
 import { callWaits } from '../append/append-refusal.ts'
 import { hashOfWriter, writerToken } from '../append/turn-input.ts'
-import { contentOf, digest, parts, toParts, type ContentPart } from '../content.ts'
+import { contentOf, digest, parts, toParts } from '../content.ts'
 import { resultProblem } from '../append/tool-results.ts'
 import { getTurns, requireTurnWithinReach, type Turn } from '../turn.ts'
 import { indexEntry } from '../../memory/indexing/index-entry.ts'
-import type { TurnStatus } from '../../../store/generated/enums.ts'
 import { actAs, type Viewer } from '../../kernel/view.ts'
-import { startsWithSecondHalf, type DeltaWrite } from './delta-batch.ts'
-
-const appendDeltaInput = z.object({
-  turnId: id('turn'),
-  writerToken,
-  text: z.string().refine((value) => !value.includes('\0'), 'must not contain U+0000'),
-  start: count.nullish(),
-})
-export type AppendDeltaInput = z.input<typeof appendDeltaInput>
-
-/** The end of the turn's text after the delta, in UTF-16 units, including a trailing half of a surrogate pair. */
-export type DeltaReceipt = { turnId: string; end: number }
-
-/**
- * Appends text at `start`, or at the turn's end if `start` is absent. Every accepted delta renews the lease, even
- * without new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
- * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
- * @throws NotAllowed for another writerToken, or an author who has left
- * @throws Conflict if `start` is beyond the turn's end, or different text is stored there
- */
-export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
-  authorize(viewer, 'appendDelta')
-  const { turnId, writerToken: token, start, text: content } = parse(appendDeltaInput, input)
-  // Other deltas may complete surrogate halves at the ends of the text, but not halves within it.
-  const whole = content.slice(startsWithSecondHalf(content) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
-  if (!whole.isWellFormed()) throw unpairedHalf()
-  if (viewer.principal?.conversations) await requireTurnWithinReach(deps, viewer, turnId)
-  const { tenant, actor } = viewer
-  const writer = hashOfWriter(token)
-  const delta = { tenant, viewer: actor, turnId, writer, start: start ?? null, text: content }
-  const { outcome, end, status } = await deps.deltas.write(delta)
-  if (isRefusal(outcome)) throw await refusalOf(deps, viewer, turnId, { outcome, status })
-  const after = endAfter(deps, delta, { outcome, end })
-  deps.writers.wroteInto(tenant, turnId)
-  return { turnId, end: after }
-}
-
-const REFUSALS = ['closed', 'other_writer', 'left', 'missing'] as const
-type Refusal = (typeof REFUSALS)[number]
-
-const isRefusal = (outcome: string): outcome is Refusal => (REFUSALS as readonly string[]).includes(outcome)
-
-/** Returns the error for a refused call. A turn that the viewer does not see looks like an unknown turn. */
-async function refusalOf(
-  deps: StreamDeps,
-  viewer: Viewer,
-  turnId: string,
-  { outcome: refusal, status }: { outcome: Refusal; status: TurnStatus | null },
-): Promise<DomainError> {
-  const isSeen = refusal !== 'missing' && (await getTurns(deps, trusted(viewer), [turnId])).has(turnId)
-  if (!isSeen) return new NotFound('turn', turnId)
-  if (refusal === 'closed') return new StreamClosed(turnId, status!)
-  return new NotAllowed(
-    refusal === 'left'
-      ? `The author of turn ${turnId} has left the conversation. Add the participant again first.`
-      : `Turn ${turnId} has another writer. Send the writerToken with which it was opened.`,
-  )
-}
-
-const unpairedHalf = () => InvalidInput.at('text', 'must not contain half of a surrogate pair without the other half')
-
-/** Returns the end of a delta that was not refused. @throws InvalidInput @throws Conflict */
-function endAfter(
-  deps: StreamDeps,
-  { turnId, start }: Pick<DeltaWrite, 'turnId' | 'start'>,
-  { outcome, end }: { outcome: Exclude<Written['outcome'], Refusal>; end: number | null },
-): number {
-  switch (outcome) {
-    case 'written':
-    case 'renewed':
-      return end!
-    case 'full':
-      throw InvalidInput.at('text', `would make the turn longer than ${deps.limits.turnBytes} bytes`)
-    case 'half':
-      throw unpairedHalf()
-    case 'elsewhere':
-      throw new Conflict(`The text of turn ${turnId} ends at ${end}; the text between ${end} and ${start} is missing.`)
-    case 'other':
-      throw new Conflict(`Turn ${turnId} has different text at ${start}; its text ends at ${end}.`)
-  }
-}
+import { isRefusal, refusalOf } from './refusal.ts'
+import { abortedParts, committedParts } from '../streamed-part.ts'
 
 const commitTurnInput = z.object({
   turnId: id('turn'),
@@ -115,9 +33,11 @@ const commitTurnInput = z.object({
 export type CommitTurnInput = z.input<typeof commitTurnInput>
 
 /**
- * Commits the turn with its streamed text followed by the given parts, and returns it. A repeated call with the same
- * input returns the current turn.
- * @throws InvalidInput for a text part, a result without a call, or a turn without content @throws NotFound
+ * Commits the turn with its streamed text and parts, followed by the given parts, and returns it. A given tool call takes
+ * the place of the streamed one with the same callId. A repeated call with the same input returns the current turn.
+ * @throws InvalidInput for a text part, a result without a call, a streamed tool call whose arguments are not JSON, or a
+ * turn without content
+ * @throws NotFound
  * @throws StreamClosed if the turn was closed by another call, or with other input
  * @throws NotAllowed for another writerToken, or an author who has left
  * @throws Conflict if a call in the turn, or one that it answers, waits for approval
@@ -129,9 +49,9 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }
-  const end = async (streamed: ContentPart[]): Promise<Ending> => ({
+  const end = async (streamed: OpenContent): Promise<Ending> => ({
     status: 'COMMITTED',
-    ...(await contentOf([...streamed, ...more], deps, 'parts')),
+    ...(await contentOf(committedParts(streamed, more), deps, 'parts')),
     promptTokens: given.tokenUsage?.prompt,
     completionTokens: given.tokenUsage?.completion,
     model: given.model,
@@ -147,8 +67,8 @@ const abortTurnInput = z.object({ turnId: id('turn'), writerToken, reason: text(
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
 /**
- * Aborts the turn and returns it. The turn keeps its text, but not its clientId. A repeated call with the same input
- * returns the turn.
+ * Aborts the turn and returns it. The turn keeps its text and parts, except tool calls without a result, but not its
+ * clientId. A repeated call with the same input returns the turn.
  * @throws InvalidInput @throws NotFound @throws StreamClosed if the turn was closed by another call, or with other
  * input
  * @throws NotAllowed for another writerToken, or an author who has left
@@ -156,30 +76,35 @@ export type AbortTurnInput = z.input<typeof abortTurnInput>
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   authorize(viewer, 'abortTurn')
   const { reason, ...given } = await redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
-  const end = (streamed: ContentPart[]) => aborted(deps, streamed, reason ?? null)
+  const end = (streamed: OpenContent) => aborted(deps, streamed, reason ?? null)
   return close(deps, viewer, { ...given, reason }, { how: 'abort', end })
 }
 
 /** The final content and status of a turn. */
-type Ending = Omit<ClosedTurn, 'tenant' | 'viewer' | 'id' | 'end' | 'writer' | 'hash'>
+type Ending = Omit<ClosedTurn, 'tenant' | 'viewer' | 'id' | 'end' | 'partBytes' | 'writer' | 'hash'>
 const EMPTY: Ending = { status: 'ABORTED', text: '', tokens: 0 }
 
-async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string | null): Promise<Ending> {
-  // An aborted turn may have blank text, which contentOf rejects.
-  const blank = streamed.every((part) => part.type === 'text' && part.text.trim() === '')
-  return blank
-    ? { ...EMPTY, text: streamed.map((part) => (part.type === 'text' ? part.text : '')).join(''), reason }
-    : { ...(await contentOf(streamed, deps)), status: 'ABORTED', reason }
+/** Returns the ending of an aborted turn. Content that a turn may not have, such as blank text, is reduced to its text. */
+async function aborted(deps: StreamDeps, streamed: OpenContent, reason: string | null): Promise<Ending> {
+  const { text } = streamed
+  for (const parts of [abortedParts(streamed), [{ type: 'text' as const, text }]]) {
+    try {
+      return { ...(await contentOf(parts, deps)), status: 'ABORTED', reason }
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error
+    }
+  }
+  return { ...EMPTY, text, reason }
 }
 
 /** Minimum length, in UTF-16 units, of a text whose commit waits for `gates.heavy`, the tenant's limit of such work. */
 const LONG_TEXT = 32 * 1024
 
 /**
- * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
+ * Stores the streamed content in the turn and closes its stream; retries if a delta was written concurrently.
  * @param by the viewer, the hash of the writer's token and the digest of the request; for the sweep, the minimum
  * silence of the writer in ms
- * @param end returns the turn's final content for the streamed parts
+ * @param end returns the turn's final content for the streamed content
  */
 async function closeStream(
   deps: StreamDeps,
@@ -187,7 +112,7 @@ async function closeStream(
   by:
     | { viewer: string; writer: string; hash: string; silentMs: null }
     | { viewer: null; writer: null; hash: null; silentMs: number },
-  end: (streamed: ContentPart[]) => Promise<Ending>,
+  end: (streamed: OpenContent) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (let isSealed = false; ;) {
     const open = await readOpenTurn(deps.pool, tenant, turnId, by.writer)
@@ -198,13 +123,13 @@ async function closeStream(
     }
     const write = async (): Promise<CloseRow> => {
       // For a turn that is not open, closeTurn returns the reason and ignores the ending.
-      const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
+      const ending = open ? await end(open) : EMPTY
       const index =
         open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text, { parts: ending.parts }) : null
-      const closed = { ...ending, ...index, tenant, id: turnId, end: open?.text.length ?? 0, ...by }
-      return closeTurn(deps.pool, closed)
+      const read = { end: open?.text.length ?? 0, partBytes: open?.partBytes ?? 0 }
+      return closeTurn(deps.pool, { ...ending, ...index, tenant, id: turnId, ...read, ...by })
     }
-    const isLong = open !== null && open.text.length >= LONG_TEXT
+    const isLong = open !== null && open.text.length + open.partBytes >= LONG_TEXT
     const row = await (isLong ? deps.gates.heavy.run(tenant, write) : write())
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
@@ -218,7 +143,7 @@ async function close(
   deps: StreamDeps,
   viewer: Viewer,
   { writerToken: token, ...request }: { turnId: string; writerToken: string; [input: string]: unknown },
-  { how, end }: { how: 'commit' | 'abort'; end: (streamed: ContentPart[]) => Promise<Ending> },
+  { how, end }: { how: 'commit' | 'abort'; end: (streamed: OpenContent) => Promise<Ending> },
 ): Promise<Turn> {
   const { turnId } = request
   await requireTurnWithinReach(deps, viewer, turnId)

@@ -13,6 +13,7 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     TURN_APPENDED: value('TurnAppended', 'Events of the type `TurnAppended`.'),
     TURN_OPENED: value('TurnOpened', 'Events of the type `TurnOpened`.'),
     TURN_DELTA: value('TurnDelta', 'Events of the type `TurnDelta`: the text of open turns.'),
+    TURN_PART_DELTA: value('TurnPartDelta', 'Events of the type `TurnPartDelta`: the other parts of open turns.'),
     TURN_COMMITTED: value('TurnCommitted', 'Events of the type `TurnCommitted`.'),
     TURN_ABORTED: value('TurnAborted', 'Events of the type `TurnAborted`.'),
     TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits.'),

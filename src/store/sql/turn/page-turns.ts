@@ -5,6 +5,7 @@
 import { readOf, readOne, type Read } from '../../db/read.ts'
 import type { Pool } from '../../db/tenant-pool.ts'
 import type { Role } from '../../generated/enums.ts'
+import { partsSoFar, textSoFar } from './streaming/open-content.ts'
 import { selectedColumns, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { turnJson, type TurnTemplate } from './turn-json.ts'
 import { empty, parameter, raw, sql, type Sql } from '../kernel/sql.ts'
@@ -50,8 +51,9 @@ const SIZE = `octet_length(t.text) + coalesce(pg_column_size(t.metadata), 0) + c
   + CASE WHEN t.parts IS NULL THEN 0 ELSE greatest(pg_column_size(t.parts), ${BYTES_PER_TOKEN} * t.token_count) END`
 
 /** The text of the turn, or the text so far of an open turn. */
-const TEXT = `CASE WHEN t.status = 'STREAMING' THEN (
-    SELECT coalesce(string_agg(k.text, '' ORDER BY k.start), '') FROM chunk k WHERE k.turn_id = t.id) ELSE t.text END`
+const TEXT = `CASE WHEN t.status = 'STREAMING' THEN ${textSoFar('t.id')} ELSE t.text END`
+/** The parts of the turn, or those so far of an open turn, as a list of OpenPart. Null for none. */
+const PARTS = `CASE WHEN t.status = 'STREAMING' THEN ${partsSoFar('t.id')}::jsonb ELSE t.parts END`
 
 // The CASE is for the planner. Without it, the planner expects almost no turn to match, so it would read and sort whole
 // conversations. With it, the planner expects half of the turns to match, so it reads the index until the page is full.
@@ -85,7 +87,8 @@ const ON_PAGE = raw('(t.rank < $4::integer AND t.total <= $15::integer)')
 
 /** The SELECT from the turns of view `v`: a row for each turn, or one row with all of them as JSON. */
 const SELECTIONS = {
-  rows: (turns: Sql) => sql`SELECT ${selectedColumns({ text: TEXT })}, t.total > $15::integer FROM ${turns}`,
+  rows: (turns: Sql) =>
+    sql`SELECT ${selectedColumns({ text: TEXT, parts: PARTS })}, t.total > $15::integer FROM ${turns}`,
   json: (turns: Sql) => sql`
     SELECT v.id, string_agg(${turnJson(parameter(18), parameter(20), TEXT)}, ',' ORDER BY t."position", t.seq) FILTER (WHERE ${ON_PAGE}),
       count(*) FILTER (WHERE ${ON_PAGE})::integer, coalesce(bool_or(NOT ${ON_PAGE}), false),
@@ -150,7 +153,7 @@ export type TurnsRead = { turns: TurnRow[]; isCut: boolean }
 
 /**
  * The turns of each conversation that the viewer sees, starting from `page.from`. Conversations without turns have no
- * key. The text of an open turn is its text so far.
+ * key. The text of an open turn is its text so far, and its parts are a list of OpenPart.
  */
 export const turnPagesRead = (
   viewer: PageViewer,

@@ -4,7 +4,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../../../src/domain/kernel/id.ts'
-import { abortTurn, appendDelta, commitTurn } from '../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortTurn, commitTurn } from '../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurns, openTurn } from '../../../../src/domain/turn/append/append.ts'
 import {
   history,

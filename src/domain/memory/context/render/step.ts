@@ -101,6 +101,8 @@ export function toText(part: ContentPart): string | null {
       return JSON.stringify(part.data)
     case 'file':
       return fileAsText(part)
+    case 'source':
+      return `[source: ${part.title ? `${part.title}, ` : ''}${part.url}]`
     default:
       return null
   }

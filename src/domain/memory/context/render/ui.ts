@@ -15,6 +15,7 @@ type UiPart =
   | Text
   | { type: 'reasoning'; text: string; providerMetadata?: { anthropic: { signature: string } } }
   | { type: 'file'; mediaType: string; filename?: string; url: string }
+  | { type: 'source-url'; sourceId: string; url: string; title?: string }
   | (ToolCall & { state: 'input-available' })
   | (ToolCall & { state: 'output-available'; output: unknown })
   | { type: 'data-json'; data: unknown }
@@ -62,6 +63,8 @@ const toUiPart =
               url: part.url,
             }
           : toText(part)
+      case 'source':
+        return { type: 'source-url', sourceId: part.url, url: part.url, ...(part.title ? { title: part.title } : null) }
       case 'data':
         return { type: 'data-json', data: part.data }
       default:

@@ -4,6 +4,7 @@
 import type { Pool } from '../../../db/tenant-pool.ts'
 import type { TransferScope } from '../../../generated/enums.ts'
 import { raw, sql, type Sql } from '../../kernel/sql.ts'
+import { partsSoFar, textSoFar } from '../../turn/streaming/open-content.ts'
 import { CONVERSATION, ENTRY, objectOf, PARTICIPANT, selectList, SUMMARY, TURN } from './columns.ts'
 
 export type ExportedObject = Record<string, unknown>
@@ -76,7 +77,8 @@ export async function readConversationSettings(
 // The sums are computed on references to large values. Only the rows that are returned are read in full.
 const ENTRIES = sql`
   SELECT ${selectList(ENTRY, 'e')}, ${selectList(TURN, 't')}, ${selectList(SUMMARY, 's')},
-         CASE t.status WHEN 'STREAMING' THEN (SELECT string_agg(k.text, '' ORDER BY k.start) FROM chunk k WHERE k.turn_id = t.id) END
+         CASE t.status WHEN 'STREAMING' THEN ${raw(textSoFar('t.id'))} END,
+         CASE t.status WHEN 'STREAMING' THEN ${raw(partsSoFar('t.id'))} END
   FROM (
     SELECT z.*, sum(z.bytes) OVER (ORDER BY z.seq ROWS UNBOUNDED PRECEDING) - z.bytes AS before
     FROM (
@@ -98,7 +100,7 @@ export type EntryRange = { conversationId: string; after: number; through: numbe
 /**
  * Entries in order, each with the turn version that it wrote (`turn`) or the summary that it recorded (`summary`), in
  * their present state. At most `limit` entries, and no more after the one that reaches `bytes`. An open turn has the
- * text so far. Uses the primary keys of entry and turn.
+ * text so far, and its parts are a list of OpenPart. Uses the primary keys of entry and turn.
  */
 export async function readEntries(
   pool: Pool,
@@ -118,8 +120,8 @@ export async function readEntries(
     if (row[turnAt] !== null) {
       delete entry.turnId
       const turn = objectOf(TURN, row, turnAt)
-      const text = row.at(-1)
-      return { ...entry, turn: text == null ? turn : { ...turn, text } }
+      const [text, parts] = row.slice(-2)
+      return { ...entry, turn: text == null ? turn : { ...turn, text, ...(parts !== null && { parts }) } }
     }
     const summaryAt = turnAt + TURN.length
     if (row[summaryAt] === null) return entry

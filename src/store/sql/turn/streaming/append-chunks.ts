@@ -14,9 +14,15 @@ export type Delta = {
   viewer: string
   /** Hash of the writer's token. */
   writer: string
-  /** Offset of the delta in UTF-16 units; null to append at the turn's end. */
+  /** Number of the part of the turn that the delta belongs to; 0 for the turn's text. */
+  part: number
+  /** The part without its streamed text, to open the part or to add properties to it; null for neither. */
+  content: Readonly<Record<string, unknown>> | null
+  /** Whether the delta is the last one of its part. */
+  complete: boolean
+  /** Offset of the delta in the text of the part, in UTF-16 units; null to append at its end. */
   start: number | null
-  /** Low surrogate before the text, whose high surrogate must be at the turn's end; null for none. */
+  /** Low surrogate before the text, whose high surrogate must be at the stored end; null for none. */
   second: number | null
   text: string
   /** Length of the text in UTF-16 units. */
@@ -29,9 +35,11 @@ export type ChunkRow = {
   /** Index of the delta in the input. */
   index: number
   /**
-   * 'written': the delta was stored. 'renewed': the delta is empty, so only the lease was renewed. 'half': a surrogate
-   * would stay unpaired. 'elsewhere': `start` is not the turn's end. 'full': the turn would exceed `limit`. 'closed':
-   * the turn is not open. 'other_writer': the token is not the writer's. 'left': the author has left the conversation.
+   * 'written': the delta was stored. 'renewed': the delta changes nothing, so only the lease was renewed. 'half': a
+   * surrogate would stay unpaired. 'elsewhere': `start` is not the end of the text. 'full': the turn would exceed
+   * `limit`. 'unopened': the turn has only `end` parts, and the delta does not open the next one. 'other_part': the
+   * stored content of the part differs. 'complete': the part has had its last delta. 'closed': the turn is not open.
+   * 'other_writer': the token is not the writer's. 'left': the author has left the conversation.
    * 'missing': the tenant has no such turn, or the viewer neither opened it nor sees its conversation. 'held': the
    * turn's text is held back, so that it must be written by appendHeld (held-text.ts).
    */
@@ -41,6 +49,9 @@ export type ChunkRow = {
     | 'half'
     | 'elsewhere'
     | 'full'
+    | 'unopened'
+    | 'other_part'
+    | 'complete'
     | 'closed'
     | 'other_writer'
     | 'left'
@@ -50,18 +61,20 @@ export type ChunkRow = {
   /** Offset and content of the stored text, including a completed surrogate pair. */
   start: number | null
   text: string | null
-  /** New end of the turn in UTF-16 units, including a trailing high surrogate. */
+  /** New end of the text in UTF-16 units, including a trailing high surrogate. */
   end: number | null
-  /** High surrogate at the turn's end; null for none. */
+  /** High surrogate at the end of the text; null for none. */
   half: number | null
   status: TurnStatus | null
+  /** Offset in the turn's text at which the part stands, in UTF-16 units; null for part 0. */
+  at: number | null
   /** Whether the turn has an audience. If so, its text must not be sent to other processes. */
   isPrivate: boolean
 }
 
 /**
  * Appends the deltas, at most one per turn, and returns the outcome of each. Stored deltas are committed.
- * @param limit maximum length of a turn's text in UTF-8 bytes
+ * @param limit maximum size of a turn's text and parts in UTF-8 bytes
  */
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({
@@ -72,7 +85,7 @@ export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: 
     text: `WITH appended AS MATERIALIZED (
              SELECT c.*, $1::jsonb -> c.place ->> 'turn' AS turn_id FROM append_chunks($1::jsonb, $2::integer) c)
            SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status,
-                  coalesce((SELECT t.audience IS NOT NULL FROM turn t
+                  at, coalesce((SELECT t.audience IS NOT NULL FROM turn t
                             WHERE t.id = a.turn_id AND t.conversation_id = a.conversation_id), true) AS "isPrivate"
            FROM appended a`,
     values: [JSON.stringify(deltas), limit],

@@ -15,6 +15,8 @@ export type ClosedTurn = {
   status: 'COMMITTED' | 'ABORTED'
   /** Length of the text that the caller read, in UTF-16 units, without a trailing high surrogate. */
   end: number
+  /** stream.part_bytes as the caller read it. */
+  partBytes: number
   text: string
   parts?: unknown[] | null
   tokens: number
@@ -40,7 +42,7 @@ export type ClosedTurn = {
 export type CloseRow = {
   /**
    * 'written': the turn was closed. 'closed': it was not open. 'repeated': a call with the same hash closed it.
-   * 'grown': a delta arrived since the text was read. 'alive': its writer was not silent for long enough. 'no_call',
+   * 'grown': a delta arrived since the content was read. 'alive': its writer was not silent for long enough. 'no_call',
    * 'other_name', 'ambiguous', 'waiting': as in append-turns.ts. 'other_writer': the token is not the writer's. 'left': the author
    * has left the conversation. 'missing': the tenant has no such turn, or the viewer neither opened it nor sees its
    * conversation.
@@ -75,8 +77,8 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
     name: 'close-turn',
     text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, last_seq AS "lastSeq",
                   status
-           FROM close_turn($1, $2, $3, $4, $5::turn_status, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14,
-                           $15::jsonb, $16::jsonb, $17, $18::integer[], $19::smallint, $20::text[], $21)`,
+           FROM close_turn($1, $2, $3, $4, $5::turn_status, $6, $7, $8, $9::jsonb, $10, $11, $12, $13, $14::jsonb, $15,
+                           $16::jsonb, $17::jsonb, $18, $19::integer[], $20::smallint, $21::text[], $22)`,
     values: [
       turn.tenant,
       turn.viewer,
@@ -84,6 +86,7 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
       turn.writer,
       turn.status,
       turn.end,
+      turn.partBytes,
       turn.text,
       turn.parts ? JSON.stringify(turn.parts) : null,
       turn.tokens,

@@ -8,7 +8,7 @@ import type { Db } from '../../../db/db.ts'
 export type SilentStream = { tenant: string; id: string; leaseMs: number }
 
 /**
- * Open turns whose lease has expired: it was last renewed (by a heartbeat or a chunk) longer ago than its duration. At
+ * Open turns whose lease has expired: it was last renewed (by a heartbeat or a delta) longer ago than its duration. At
  * most `limit`. Takes the tenants in rotation, the turn of each that has been silent longest first, so that one tenant's
  * turns do not delay another's.
  * @param defaultMs duration of a lease that was not given on opening
@@ -26,7 +26,7 @@ export const readSilentStreams = (
     FROM stream s
     CROSS JOIN LATERAL (SELECT coalesce(s.lease_seconds * 1000, ${defaultMs}::integer) AS lease_ms) l
     LEFT JOIN LATERAL (
-      SELECT k.written_at FROM chunk k WHERE k.turn_id = s.turn_id ORDER BY k.start DESC LIMIT 1) k ON true
+      SELECT k.written_at FROM chunk k WHERE k.turn_id = s.turn_id AND k.part = 0 ORDER BY k.start DESC LIMIT 1) k ON true
     WHERE greatest(s.renewed_at, k.written_at) < now() - make_interval(secs => l.lease_ms / 1000.0)
       AND l.lease_ms <= coalesce(${maxLeaseMs}::double precision, 'Infinity')) x
   ORDER BY x.place, x.heard_at LIMIT ${limit}::integer`

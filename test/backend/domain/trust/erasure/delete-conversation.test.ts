@@ -11,7 +11,7 @@ import { newId } from '../../../../../src/domain/kernel/id.ts'
 import { addParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { refreshUserProfile } from '../../../../../src/domain/memory/profile/refresh.ts'
 import { runTurn } from '../../../../../src/domain/agent/run/start.ts'
-import { appendDelta } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
 import { summarize } from '../../../../../src/domain/memory/summary/compact.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { pageOfTurns } from '../../../../../src/domain/turn/history.ts'
@@ -82,6 +82,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
       turn: { role: 'ASSISTANT' },
     })
     await appendDelta(deps, bob, { writerToken: WRITER, turnId: open.id, text: 'canary' })
+    const part = { number: 1, data: 'canary' }
+    await appendDelta(deps, bob, { writerToken: WRITER, turnId: open.id, text: '', part })
     // With redaction, the newest text is held back.
     const redacting = { ...deps, redaction: { least: 'turns' as const, of: () => 'turns' as const, changed() {} } }
     const { turn: held } = await openTurn(redacting, ann, {

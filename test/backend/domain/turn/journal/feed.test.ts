@@ -16,7 +16,8 @@ import {
   markRead,
   removeParticipant,
 } from '../../../../../src/domain/conversation/participant/participant.ts'
-import { appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import type { TurnInput } from '../../../../../src/domain/turn/append/turn-input.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'

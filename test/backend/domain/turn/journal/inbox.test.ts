@@ -18,7 +18,8 @@ import {
   markRead,
   removeParticipant,
 } from '../../../../../src/domain/conversation/participant/participant.ts'
-import { abortTurn, appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import type { TurnInput } from '../../../../../src/domain/turn/append/turn-input.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'

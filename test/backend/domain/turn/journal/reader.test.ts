@@ -12,7 +12,8 @@ import {
   removeParticipant,
 } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { setPresence } from '../../../../../src/domain/conversation/presence.ts'
-import { abortTurn, appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'

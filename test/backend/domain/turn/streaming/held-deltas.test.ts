@@ -5,12 +5,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readEventsOf } from '../../../../../src/domain/turn/journal/reader.ts'
 import { createDeltas } from '../../../../../src/domain/turn/streaming/held-deltas.ts'
-import {
-  abortSilentTurns,
-  appendDelta,
-  abortTurn,
-  commitTurn,
-} from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta, type AppendDeltaInput } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortSilentTurns, abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { Conflict, InvalidInput, NotFound } from '../../../../../src/errors.ts'
 import { redact } from '../../../../../src/text/redact/redact.ts'
@@ -19,6 +15,9 @@ import { casesOf } from '../../../../support/long.ts'
 import { useWorld } from '../../../../support/world.ts'
 import { WRITER } from '../../../../support/writer.ts'
 import { sql } from '../../../../support/sql.ts'
+import { lines, partsOf, read } from '../../../../support/reading.ts'
+
+type Part = NonNullable<AppendDeltaInput['part']>
 
 const SECRET = 'ada.lovelace@example.org'
 const words = (count: number) => 'some plain words '.repeat(count)
@@ -26,6 +25,7 @@ const words = (count: number) => 'some plain words '.repeat(count)
 describe.each(backends)('a redacted streaming turn on $name', (backend) => {
   const world = useWorld(backend, { redact: 'turns' })
 
+  type Opened = Awaited<ReturnType<typeof open>>
   async function open() {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
@@ -53,6 +53,85 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
       },
     }
   }
+
+  /** Sends the text of a part in deltas of up to `size` units; `given` opens the part. */
+  async function appendPart(turn: Opened, given: Part, text: string, size: number): Promise<void> {
+    const send = (part: Part, delta: string, start: number) =>
+      appendDelta(world.deps, turn.viewer, { writerToken: WRITER, turnId: turn.turnId, part, text: delta, start })
+    await send(given, '', 0)
+    for (let start = 0; start < text.length; start += size) {
+      const isComplete = start + size >= text.length
+      await send({ number: given.number, isComplete }, text.slice(start, start + size), start)
+    }
+  }
+
+  it.each([1, 7, 1_000])('has parts without sensitive values, from deltas of %i units', async (size) => {
+    const turn = await open()
+    const reading = await read(world.deps, turn.viewer, { conversationId: turn.conversationId })
+    await turn.append(`Mail ${SECRET} `)
+    await appendPart(turn, { number: 1, reasoning: { signature: null } }, `I write to ${SECRET}.`, size)
+    const call = { callId: 'c1', name: 'send' }
+    await appendPart(turn, { number: 2, toolCall: call }, JSON.stringify({ to: SECRET, [SECRET]: ['é', 1] }), size)
+    await appendPart(turn, { number: 3, toolResult: { ...call, result: { sent: SECRET } } }, '', size)
+    await reading.until(
+      'all parts',
+      () => partsOf(reading, turn.turnId).filter(({ isComplete }) => isComplete).length === 3,
+    )
+    const shown = partsOf(reading, turn.turnId).map(({ text, content }) => [text, content])
+    await turn.append('Done.')
+    const { parts } = await turn.commit()
+    expect(parts).toEqual([
+      { type: 'text', text: 'Mail [EMAIL] ' },
+      { type: 'reasoning', reasoning: 'I write to [EMAIL].' },
+      { type: 'toolCall', ...call, arguments: { to: '[EMAIL]', '[EMAIL]': ['é', 1] } },
+      expect.objectContaining({ type: 'toolResult', ...call, result: { sent: '[EMAIL]' } }),
+      { type: 'text', text: 'Done.' },
+    ])
+    expect(shown[0]![0]).toBe('I write to [EMAIL].')
+    expect(JSON.parse(shown[1]![0] as string)).toEqual({ to: '[EMAIL]', '[EMAIL]': ['é', 1] })
+    expect(JSON.stringify(reading.events)).not.toContain(SECRET)
+    await reading.stop()
+  })
+
+  it('publishes the name of a tool at once, and its arguments when they are complete', async () => {
+    const turn = await open()
+    const given = { writerToken: WRITER, turnId: turn.turnId }
+    const append = (part: Part, text: string) => appendDelta(world.deps, turn.viewer, { ...given, part, text })
+    const reading = await read(world.deps, turn.viewer, { conversationId: turn.conversationId })
+    await append({ number: 1, toolCall: { callId: 'c1', name: 'send' } }, '{"to":')
+    await reading.until('the call', () => partsOf(reading, turn.turnId).length === 1)
+    expect(await append({ number: 1 }, '"bob"')).toMatchObject({ end: 11 })
+    expect(await append({ number: 1, isComplete: true }, '}')).toMatchObject({ end: 12 })
+    await reading.until('the arguments', () => partsOf(reading, turn.turnId)[0]!.isComplete)
+    expect(lines(reading.events)).toEqual(['1: 0-0 ', '1: 0-12 {"to":"bob"}.'])
+    await reading.stop()
+  })
+
+  it('keeps reasoning and complete parts when it is aborted or committed while text is held back', async () => {
+    for (const end of ['abort', 'commit'] as const) {
+      const turn = await open()
+      await appendPart(turn, { number: 1, reasoning: {} }, `Why ${SECRET}`, 5)
+      const given = { writerToken: WRITER, turnId: turn.turnId, text: `so ${SECRET}` }
+      await appendDelta(world.deps, turn.viewer, { ...given, part: { number: 2, reasoning: {} } })
+      const call = { callId: 'c1', name: 'send' }
+      const args = { ...given, text: `{"to":"${SECRET}"}` }
+      await appendDelta(world.deps, turn.viewer, { ...args, part: { number: 3, toolCall: call } })
+      const { parts } = await turn[end]()
+      expect(parts).toEqual([
+        { type: 'reasoning', reasoning: 'Why [EMAIL]' },
+        { type: 'reasoning', reasoning: 'so [EMAIL]' },
+        ...(end === 'commit' ? [{ type: 'toolCall', ...call, arguments: { to: '[EMAIL]' } }] : []),
+      ])
+    }
+  })
+
+  it('counts the held-back text of its parts towards its limit', async () => {
+    const turn = await open()
+    const given = { writerToken: WRITER, turnId: turn.turnId, text: 'a'.repeat(150_000) }
+    await appendDelta(world.deps, turn.viewer, { ...given, part: { number: 1, toolCall: { callId: 'c', name: 'n' } } })
+    const second = { ...given, part: { number: 2, toolCall: { callId: 'd', name: 'n' } } }
+    await expect(appendDelta(world.deps, turn.viewer, second)).rejects.toThrow(InvalidInput)
+  })
 
   it('has deltas that join to the stored text, which is the redacted text, however the text is split', async () => {
     const piece = fc.constantFrom(SECRET, '4111 1111 1111 1111', words(3), 'token: aB3xYz9', '😀', 'Oslo, ', words(20))

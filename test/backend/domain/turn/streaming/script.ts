@@ -4,12 +4,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
-import {
-  abortSilentTurns,
-  abortTurn,
-  appendDelta,
-  commitTurn,
-} from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortSilentTurns, abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { StreamClosed } from '../../../../../src/errors.ts'
 import { readLastSeq } from '../../../../../src/store/sql/turn/journal/read-journal.ts'

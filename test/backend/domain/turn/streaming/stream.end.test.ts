@@ -3,10 +3,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
 import { countOfTurns } from '../../../../../src/domain/turn/history.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
 import {
   abortSilentTurns,
   abortTurn,
-  appendDelta,
   commitTurn,
   type CommitTurnInput,
 } from '../../../../../src/domain/turn/streaming/stream.ts'

@@ -3,12 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
-import {
-  abortSilentTurns,
-  abortTurn,
-  appendDelta,
-  commitTurn,
-} from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortSilentTurns, abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { getTurns, type Turn } from '../../../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'

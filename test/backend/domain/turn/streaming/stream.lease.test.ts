@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
-import { abortSilentTurns, appendDelta } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortSilentTurns } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { getTurns } from '../../../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'

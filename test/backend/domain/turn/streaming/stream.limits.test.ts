@@ -4,12 +4,8 @@
 import type { Statement } from '../../../../../src/store/db/tenant-pool.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { addParticipant, MAX_PARTICIPANTS } from '../../../../../src/domain/conversation/participant/participant.ts'
-import {
-  abortSilentTurns,
-  abortTurn,
-  appendDelta,
-  commitTurn,
-} from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortSilentTurns, abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { APPEND_LIMITS } from '../../../../../src/domain/turn/append/append-refusal.ts'
 import { LimitReached } from '../../../../../src/errors.ts'

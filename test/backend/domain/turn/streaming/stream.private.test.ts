@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
-import { appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { backends } from '../../../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../../../support/process.ts'

@@ -3,12 +3,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
-import {
-  abortSilentTurns,
-  abortTurn,
-  appendDelta,
-  commitTurn,
-} from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortSilentTurns, abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { openTurn, type OpenTurnInput } from '../../../../../src/domain/turn/append/append.ts'
 import { getTurns } from '../../../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../../../src/domain/kernel/view.ts'

@@ -17,7 +17,7 @@ import { hashOfWriter } from '../../../../../src/domain/turn/append/turn-input.t
 import type { TurnStatus } from '../../../../../src/store/generated/enums.ts'
 import { appendChunks } from '../../../../../src/store/sql/turn/streaming/append-chunks.ts'
 import { closeTurn, type ClosedTurn } from '../../../../../src/store/sql/turn/streaming/close-turn.ts'
-import { readOpenTurn } from '../../../../../src/store/sql/turn/streaming/open-text.ts'
+import { readOpenTurn } from '../../../../../src/store/sql/turn/streaming/open-content.ts'
 import { backends } from '../../../../support/backend.ts'
 import { sql } from '../../../../support/sql.ts'
 import { useWorld } from '../../../../support/world.ts'
@@ -129,13 +129,14 @@ describe.each(backends)('a streaming turn, on $name', (backend) => {
   })
 
   async function send(turnId: string, { start, text }: { start: number | null; text: string }) {
-    const written = { tenant: ada.tenant, viewer: ada.actor, turnId, writer, start, text }
+    const written = { tenant: ada.tenant, viewer: ada.actor, turnId, writer, part: null, start, text }
     const { chunk } = mergeDeltas([{ delta: written, isUnmergeable: false }])
     return (await appendChunks(world.deps.pool, [chunk], 1_000))[0]!
   }
 
   async function end(turnId: string, { status, silentMs }: { status: ClosedTurn['status']; silentMs?: number }) {
-    const text = (await readOpenTurn(world.deps.pool, ada.tenant, turnId, null))?.text ?? ''
+    const open = await readOpenTurn(world.deps.pool, ada.tenant, turnId, null)
+    const { text, partBytes } = open ?? { text: '', partBytes: 0 }
     const by = silentMs === undefined ? { viewer: ada.actor, writer, hash: `${status} once` } : NOBODY
     if (silentMs !== undefined) {
       for (const [table, column] of [
@@ -149,7 +150,16 @@ describe.each(backends)('a streaming turn, on $name', (backend) => {
       }
     }
     const { tenant } = ada
-    return closeTurn(world.deps.pool, { tenant, id: turnId, status, end: text.length, text, tokens: 0, ...by })
+    return closeTurn(world.deps.pool, {
+      tenant,
+      id: turnId,
+      status,
+      end: text.length,
+      partBytes,
+      text,
+      tokens: 0,
+      ...by,
+    })
   }
   const NOBODY = { viewer: null, writer: null, hash: null, silentMs: LEASE_MS }
 

@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { RIGHTS } from '../../../../../src/domain/kernel/rights/principal.ts'
-import { appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { buildContext } from '../../../../../src/domain/memory/context/build.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'

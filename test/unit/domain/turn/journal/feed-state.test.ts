@@ -23,8 +23,8 @@ const start = startFeedState({
   conversationId: CONVERSATION,
   head: 5,
   open: [
-    { turn: turnRow('t4', 4), text: 'abc' },
-    { turn: turnRow('t5', 5), text: '' },
+    { turn: turnRow('t4', 4), text: 'abc', parts: [] },
+    { turn: turnRow('t5', 5), text: '', parts: [] },
   ],
   participants: [participantRow('ann'), participantRow('bob', { addressed: true })],
   visibility: 'OPEN',
@@ -37,6 +37,7 @@ const closed = (type: 'TurnCommitted' | 'TurnAborted', seq: number, id: string, 
 const delta = (turnId: string, from: number, text: string): FeedInput => ({
   type: 'delta',
   turnId,
+  part: null,
   start: from,
   text,
   at,
@@ -156,7 +157,7 @@ describe('the feed handles', () => {
 
 describe('a starting feed', () => {
   it('omits turns opened after its head', () => {
-    const open = [4, 5, 6].map((seq) => ({ turn: turnRow(`t${seq}`, seq), text: '' }))
+    const open = [4, 5, 6].map((seq) => ({ turn: turnRow(`t${seq}`, seq), text: '', parts: [] }))
     expect(
       texts(startFeedState({ conversationId: CONVERSATION, head: 5, open, participants: [], visibility: 'OPEN' })),
     ).toBe('t4: t5:')
@@ -167,10 +168,10 @@ describe('before a delta is emitted, the feed reads', () => {
   it.each([
     ['nothing, if the delta continues the text', 't4', 3, null],
     ['nothing, if the delta was emitted before', 't4', 0, null],
-    ['the text, if text is missing before the delta', 't4', 4, 'text'],
+    ['the text, if text is missing before the delta', 't4', 4, 'content'],
     ['the entries, if the turn is unknown', 't9', 0, 'entries'],
   ])('%s', (_, turnId, from, missing) => {
-    expect(missingFor(start, { turnId, start: from })).toBe(missing)
+    expect(missingFor(start, { turnId, part: null, start: from })).toBe(missing)
   })
 })
 

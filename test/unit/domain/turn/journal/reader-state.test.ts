@@ -9,21 +9,31 @@ import {
   isTooFarBehind,
   joinFeed,
   leaveFeed,
-  missingTexts,
+  missingContent,
   moveTo,
   replay,
   skipTo,
   startReaderState,
   accept,
+  noteReceived,
   type ReaderState,
 } from '../../../../../src/domain/turn/journal/reader-state.ts'
+import type { OpenPart } from '../../../../../src/store/sql/turn/streaming/open-content.ts'
 import { OPEN_VIEW, type View } from '../../../../../src/domain/kernel/view.ts'
 import { lines } from '../../../../support/reading.ts'
 import { AT, CONVERSATION, entry, turnRow } from '../../../../support/entries.ts'
 
-const open = (id: string, text: string, audience: string[] | null = null) => ({
+const open = (id: string, text: string, audience: string[] | null = null, parts: OpenPart[] = []) => ({
   turn: turnRow(id, 2, { status: 'STREAMING', audience }),
   text,
+  parts,
+})
+const part = (number: number, text: string, isComplete = false): OpenPart => ({
+  number,
+  at: 1,
+  content: { type: 'reasoning' },
+  text,
+  isComplete,
 })
 const opened = (id: string) => entry('TurnOpened', 6, turnRow(id, 6, { status: 'STREAMING' }))
 const committed = (id: string, text: string) => entry('TurnCommitted', 7, turnRow(id, 6, { text }))
@@ -76,23 +86,55 @@ describe('a reader at entry 5', () => {
   })
 
   it('delivers all the text of open turns when it joins the feed', () => {
-    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abc'), open('t2', '')]))).toEqual(['0-3 abc'])
+    expect(lines(missingContent(state, OPEN_VIEW, [open('t1', 'abc'), open('t2', '')]))).toEqual(['0-3 abc'])
   })
 
   it('delivers only the missing text when it rejoins the feed', () => {
     leaveFeed(state, [open('t1', 'abc'), open('t2', 'xyz')], null)
-    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcde'), open('t2', 'xyz'), open('t3', '1')]))).toEqual([
+    expect(lines(missingContent(state, OPEN_VIEW, [open('t1', 'abcde'), open('t2', 'xyz'), open('t3', '1')]))).toEqual([
       '3-5 de',
       '0-1 1',
     ])
   })
 
   it('delivers the event that it skipped when it left the feed', () => {
-    const skipped = missingTexts(state, OPEN_VIEW, [open('t1', 'abcde')])[0]!
-    leaveFeed(state, [open('t1', 'abcde')], { ...skipped, start: 3, text: 'de' })
-    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcdef')]))).toEqual(['3-6 def'])
-    leaveFeed(state, [], { ...skipped, start: 4, text: 'e' })
+    const skipped = missingContent(state, OPEN_VIEW, [open('t1', 'abcde')])[0]!
+    leaveFeed(state, [open('t1', 'abcde')], { ...skipped, start: 3 })
+    expect(lines(missingContent(state, OPEN_VIEW, [open('t1', 'abcdef')]))).toEqual(['3-6 def'])
+    leaveFeed(state, [], { ...skipped, start: 4 })
     expect(lines([replay(state, committed('t1', 'abcde'))!])).toEqual(['4-5 e'])
+  })
+
+  it('delivers all parts of open turns when it joins the feed, and only what is missing of them when it rejoins', () => {
+    const before = open('t1', 'abc', null, [part(1, 'why', true), part(2, 'how')])
+    expect(lines(missingContent(state, OPEN_VIEW, [before]))).toEqual(['0-3 abc', '1: 0-3 why.', '2: 0-3 how'])
+    leaveFeed(state, [before], null)
+    const after = open('t1', 'abc', null, [part(1, 'why', true), part(2, 'how', true), part(3, 'x')])
+    expect(lines(missingContent(state, OPEN_VIEW, [after]))).toEqual(['2: 3-3 .', '3: 0-1 x'])
+  })
+
+  it.each([
+    ['of more text', 'whyso', 3, false, ['1: 3-5 so']],
+    ['of the last text', 'whyso', 3, true, ['1: 3-5 so.']],
+    ['that opened the part', 'why', 0, false, ['1: 0-3 why']],
+    ['that completed the part', 'why', 3, true, ['1: 3-3 .']],
+  ])(
+    'delivers the delta of a part %s, if it skipped it when it left the feed',
+    (_, text, start, isComplete, missing) => {
+      const turn = open('t1', '', null, [part(1, text, isComplete)])
+      const [delta] = missingContent(state, OPEN_VIEW, [turn])
+      leaveFeed(state, [turn], { ...delta!, start })
+      expect(lines(missingContent(state, OPEN_VIEW, [turn]))).toEqual(missing)
+    },
+  )
+
+  it('delivers each delta once, if it must wait between them', () => {
+    const turn = open('t1', 'abc', null, [part(1, 'why', true)])
+    for (const left of [['0-3 abc', '1: 0-3 why.'], ['1: 0-3 why.'], []]) {
+      const deltas = missingContent(state, OPEN_VIEW, [turn])
+      expect(lines(deltas)).toEqual(left)
+      if (deltas[0]) noteReceived(state, deltas[0])
+    }
   })
 
   it('drops the recorded ends of texts when it rejoins the feed', () => {
@@ -103,7 +145,7 @@ describe('a reader at entry 5', () => {
 
   it('delivers all the text of a turn that it could not see when it left', () => {
     leaveFeed(state, [open('t1', 'abc', ['ann'])], null)
-    expect(lines(missingTexts(state, ANN, [open('t1', 'abcde', ['ann'])]))).toEqual(['0-5 abcde'])
+    expect(lines(missingContent(state, ANN, [open('t1', 'abcde', ['ann'])]))).toEqual(['0-5 abcde'])
   })
 
   it('delivers the rest of a turn that closed while the reader was behind, once', () => {
@@ -140,6 +182,6 @@ describe('a reader at entry 5', () => {
     expect(skipTo(state, 20_000)).toMatchObject({ type: 'Gap', seq: null, resumeAfterSeq: 20_000 })
     expect(state.cursor).toBe(20_000)
     // The reader no longer has the text before the gap, so the text of an open turn starts again at 0.
-    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcde')]))).toEqual(['0-5 abcde'])
+    expect(lines(missingContent(state, OPEN_VIEW, [open('t1', 'abcde')]))).toEqual(['0-5 abcde'])
   })
 })

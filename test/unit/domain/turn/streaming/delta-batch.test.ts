@@ -13,7 +13,7 @@ const FIRST = '\ud83d'
 const SECOND = '\ude00'
 
 const delta = (text: string, start: number | null = null, isUnmergeable = false): WaitingDelta => ({
-  delta: { tenant: 't', viewer: 'ann', writer: 'w', turnId: 'turn', start, text },
+  delta: { tenant: 't', viewer: 'ann', writer: 'w', turnId: 'turn', part: null, start, text },
   isUnmergeable,
 })
 

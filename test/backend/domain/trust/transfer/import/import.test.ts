@@ -7,7 +7,7 @@ import { createConversation, getConversations } from '../../../../../../src/doma
 import { deleteConversation } from '../../../../../../src/domain/trust/erasure/delete-conversation.ts'
 import { eraseTurn } from '../../../../../../src/domain/trust/erasure/erase-turn.ts'
 import { eraseUser } from '../../../../../../src/domain/trust/erasure/erase-user.ts'
-import { appendDelta } from '../../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../../src/domain/turn/streaming/append-delta.ts'
 import { updateTenantSettings } from '../../../../../../src/domain/conversation/tenant-settings.ts'
 import { continueImport } from '../../../../../../src/domain/trust/transfer/import/import.ts'
 import { getTurns } from '../../../../../../src/domain/turn/turn.ts'

@@ -19,7 +19,7 @@ describe.each(backends)('deltas on $name', ({ open }) => {
           FROM generate_series(1, 2000) seq;
         ANALYZE`)
       const delta = { turn: 'turn-7', tenant: 'acme', viewer: 'ada', writer: 'hash', text: 'more', units: 4 }
-      const none = { start: null, second: null, half: null }
+      const none = { part: 0, content: null, complete: false, start: null, second: null, half: null }
       const rows = await appendChunks(pool, [{ ...delta, ...none }], 1_000)
       expect(rows).toMatchObject([{ outcome: 'closed', status: 'COMMITTED', isPrivate: false }])
       const explain = `EXPLAIN EXECUTE "append-chunks" ('[]', 1000)`
