@@ -44,6 +44,9 @@ const withTotal = (usage: TokenUsage): TokenUsage => ({
 const timeAfter = (messages: readonly ConversationMessage[]): Date =>
   new Date(Math.max(Date.now(), ...messages.map(({ createdAt }) => createdAt.getTime())))
 
+/** The types of the parts of deltas that only announce what a later event contains. Messages have no reasoning. */
+const LIVE_PARTS: ReadonlySet<string> = new Set(['reasoning', 'reasoning-end', 'tool-call-start', 'tool-call-delta'])
+
 export class DefaultConversationEngine implements ConversationEngine {
   readonly store: ConversationStore
   readonly historyBuilder: HistoryBuilder
@@ -134,7 +137,10 @@ export class DefaultConversationEngine implements ConversationEngine {
     for await (const event of stream) {
       if (event.type === 'done') return event.result
       if (event.type === 'tool-call') emit({ type: 'tool-call', toolCall: toolCallPart(event.toolCall) })
-      else emit({ type: 'delta', delta: this.#delta(input, replyId, toContent(event.delta.content)) })
+      else {
+        const content = event.delta.content.filter(({ type }) => !LIVE_PARTS.has(type as string))
+        if (content.length > 0) emit({ type: 'delta', delta: this.#delta(input, replyId, toContent(content)) })
+      }
     }
     throw new StreamIncomplete()
   }

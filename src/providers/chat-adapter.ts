@@ -1,43 +1,20 @@
 // Creates a ProviderAdapter from a model that returns the pieces of a reply. Implements the parts that all adapters
 // share: the time limit of silence, the limits and the assembly of a reply, abort and close, and the stream.
 
-import { randomUUID } from 'node:crypto'
 import { createPushIterator } from '../runtime/push-iterator.ts'
-import { asText, textOf } from './message-parts.ts'
 import {
   ProviderCallFailed,
   type ProviderAdapter,
   type ProviderCallParams,
   type ProviderCallResult,
-  type ProviderContentPart,
-  type ProviderFinishReason,
+  type ProviderDeltaPart,
   type ProviderStream,
   type ProviderStreamEvent,
-  type ProviderTokenUsage,
-  type ProviderToolCall,
 } from './ports/provider-adapter.ts'
+import { createReply, deltaOf, type Reply, type ReplyPiece } from './reply.ts'
 
-/**
- * Maximum size of a reply: its text and the arguments of its tool calls, in bytes of UTF-8.
- * @internal Exported for tests.
- */
-export const MAX_REPLY_BYTES = 1024 * 1024
-/** Maximum number of tool calls of one reply. @internal Exported for tests. */
-export const MAX_REPLY_CALLS = 100
 /** Time without data from the provider after which a call fails, ms. */
 export const STALL_MS = 60_000
-
-export type ReplyEnd = {
-  type: 'end'
-  finishReason: ProviderFinishReason
-  usage?: ProviderTokenUsage | undefined
-  /** The provider's id of the reply. Default: a generated one. */
-  id?: string | undefined
-  raw?: unknown
-}
-
-/** A piece of a reply, in the order in which the model writes it. `end` is the last one. */
-export type ReplyPiece = { type: 'text'; text: string } | { type: 'tool-call'; toolCall: ProviderToolCall } | ReplyEnd
 
 export type ModelCall = {
   /** Aborted when the call ends early. */
@@ -148,84 +125,6 @@ async function pump(pieces: AsyncIterable<ReplyPiece>, reply: Reply, stream: Eve
   throw reply.cutOff()
 }
 
-type Reply = {
-  /** Adds a piece. Returns its event; null for an empty text. @throws ProviderCallFailed above a limit */
-  add(piece: ReplyPiece): ProviderStreamEvent | null
-  /** Returns the error for a reply without an `end`. */
-  cutOff(): ProviderCallFailed
-}
-
-/** Assembles a reply from its pieces. Adjacent texts become one part. */
-function createReply(label: string): Reply {
-  const createdAt = new Date()
-  const content: ProviderContentPart[] = []
-  const calls: ProviderToolCall[] = []
-  const ids = new Set<string>()
-  const size = createReplySize(label)
-
-  function addCall(given: ProviderToolCall): ProviderStreamEvent {
-    if (calls.length === MAX_REPLY_CALLS) throw tooLarge(label, `more than ${MAX_REPLY_CALLS} tool calls`)
-    const id = isUsableId(given.id) && !ids.has(given.id) ? given.id : `call_${randomUUID()}`
-    const toolCall: ProviderToolCall = { id, name: given.name, arguments: given.arguments }
-    size.add(asText(given.arguments))
-    ids.add(id)
-    calls.push(toolCall)
-    content.push({ type: 'tool-call', ...toolCall })
-    return { type: 'tool-call', toolCall }
-  }
-
-  function resultOf({ finishReason, usage, id, raw }: ReplyEnd): ProviderCallResult {
-    return {
-      id: isUsableId(id) ? id : `reply_${randomUUID()}`,
-      createdAt,
-      message: { role: 'assistant', content },
-      ...(calls.length > 0 && { toolCalls: calls }),
-      ...(usage && { usage }),
-      ...(raw !== undefined && { raw }),
-      finishReason,
-    }
-  }
-
-  return {
-    add(piece) {
-      switch (piece.type) {
-        case 'text': {
-          if (piece.text === '') return null
-          size.add(piece.text)
-          const last = content.at(-1)
-          if (last?.type === 'text') last.text += piece.text
-          else content.push({ type: 'text', text: piece.text })
-          return { type: 'delta', delta: textMessage(piece.text) }
-        }
-        case 'tool-call':
-          return addCall(piece.toolCall)
-        case 'end':
-          return { type: 'done', result: resultOf(piece) }
-      }
-    },
-    cutOff: () => new ProviderCallFailed('CUT_OFF', `${label} ended its reply too early.`, true),
-  }
-}
-
-/** Whether an id of the provider has 1 to 128 printable characters, so that it can be stored and sent back. */
-const isUsableId = (id: unknown): id is string => typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)
-
-const textMessage = (text: string) => ({ role: 'assistant' as const, content: [{ type: 'text' as const, text }] })
-
-const tooLarge = (label: string, what: string) =>
-  new ProviderCallFailed('REPLY_TOO_LARGE', `${label} wrote a reply with ${what}.`, false)
-
-/** Adds up the size of a reply. `add` throws ProviderCallFailed above MAX_REPLY_BYTES. */
-export function createReplySize(label: string): { add(text: string): void } {
-  let bytes = 0
-  return {
-    add(text) {
-      bytes += Buffer.byteLength(text)
-      if (bytes > MAX_REPLY_BYTES) throw tooLarge(label, `more than ${MAX_REPLY_BYTES} bytes`)
-    },
-  }
-}
-
 type EventStream = {
   stream: ProviderStream
   push(event: ProviderStreamEvent): void
@@ -233,11 +132,14 @@ type EventStream = {
   fail(error: unknown): void
 }
 
-/** Joins two deltas. */
-const joinDeltas = (last: ProviderStreamEvent, pushed: ProviderStreamEvent): ProviderStreamEvent | null =>
-  last.type === 'delta' && pushed.type === 'delta'
-    ? { type: 'delta', delta: textMessage(textOf(last.delta) + textOf(pushed.delta)) }
-    : null
+/** Joins two deltas of the text, of the reasoning, or of one tool call. Returns null for other events. */
+function joinDeltas(last: ProviderStreamEvent, pushed: ProviderStreamEvent): ProviderStreamEvent | null {
+  if (last.type !== 'delta' || pushed.type !== 'delta') return null
+  const [before, after] = [last.delta.content[0], pushed.delta.content[0]] as ProviderDeltaPart[]
+  if (!before || !after || !('text' in before) || !('text' in after) || before.type !== after.type) return null
+  if ('id' in before && 'id' in after && before.id !== after.id) return null
+  return deltaOf({ ...before, text: before.text + after.text })
+}
 
 /**
  * Creates a stream for one reader. Waiting deltas are joined, so that at most the text of one reply waits, even if the

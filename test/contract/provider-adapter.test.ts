@@ -18,12 +18,19 @@ import {
 } from '../support/fake-model.ts'
 import { providerAdapterContract, type Reply } from './provider-adapter.ts'
 
+/** The JSON of the arguments; the first half of it if the reply does not end. */
+function sentArguments({ toolCalls = [], then }: Reply): string[] {
+  const texted = toolCalls.map((call) => JSON.stringify(call.arguments))
+  return then === 'END' ? texted : texted.map((text) => text.slice(0, text.length / 2))
+}
+
 /** The chunks of a reply. The arguments of parallel calls arrive in interleaved pieces. */
-function chunksOf({ texts, toolCalls = [], then }: Reply): object[] {
+function chunksOf(reply: Reply): object[] {
+  const { reasoning = [], texts, toolCalls = [], then } = reply
   const begun = toolCalls.map(({ name }, index) =>
     chunk({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name, arguments: '' } }] }),
   )
-  const texted = toolCalls.map((call) => JSON.stringify(call.arguments))
+  const texted = sentArguments(reply)
   const longest = Math.max(0, ...texted.map(({ length }) => length))
   const pieces = Array.from({ length: longest }, (_, at) =>
     texted.flatMap((text, index) =>
@@ -31,7 +38,8 @@ function chunksOf({ texts, toolCalls = [], then }: Reply): object[] {
     ),
   )
   const end = then === 'END' ? [chunk({}, toolCalls.length > 0 ? 'tool_calls' : 'stop'), usageChunk(3, 4)] : []
-  return [...texts.map((content) => chunk({ content })), ...begun, ...pieces.flat(), ...end]
+  const thoughts = reasoning.map((reasoning_content) => chunk({ reasoning_content }))
+  return [...thoughts, ...texts.map((content) => chunk({ content })), ...begun, ...pieces.flat(), ...end]
 }
 
 providerAdapterContract('openai', async () => {
@@ -45,20 +53,30 @@ providerAdapterContract('openai', async () => {
       respond = { END: streams(...chunks), STALL: stallsAfter(text), BREAK: breaksAfter(text) }[reply.then]
       return undefined
     },
+    endsReasoning: false,
     close: model.stop,
   }
 })
 
 /** The parts of a reply, as a model of the AI SDK streams them. */
-function* partsOf({ texts, toolCalls = [], then }: Reply): Generator<LanguageModelV3StreamPart> {
+function* partsOf(reply: Reply): Generator<LanguageModelV3StreamPart> {
+  const { reasoning = [], texts, toolCalls = [], then } = reply
   yield { type: 'stream-start', warnings: [] }
+  if (reasoning.length > 0) yield { type: 'reasoning-start', id: '0' }
+  for (const delta of reasoning) yield { type: 'reasoning-delta', id: '0', delta }
+  if (reasoning.length > 0) yield { type: 'reasoning-end', id: '0' }
   yield { type: 'text-start', id: '1' }
   for (const delta of texts) yield { type: 'text-delta', id: '1', delta }
-  if (then !== 'END') return
   yield { type: 'text-end', id: '1' }
-  for (const [index, { name, arguments: input }] of toolCalls.entries()) {
-    yield { type: 'tool-call', toolCallId: `call_${index}`, toolName: name, input: JSON.stringify(input) }
+  for (const [index, input] of sentArguments(reply).entries()) {
+    const [id, toolName] = [`call_${index}`, toolCalls[index]!.name]
+    yield { type: 'tool-input-start', id, toolName }
+    for (const delta of input.match(/[^]{1,5}/g)!) yield { type: 'tool-input-delta', id, delta }
+    if (then !== 'END') return
+    yield { type: 'tool-input-end', id }
+    yield { type: 'tool-call', toolCallId: id, toolName, input }
   }
+  if (then !== 'END') return
   yield {
     type: 'finish',
     finishReason: { unified: toolCalls.length > 0 ? 'tool-calls' : 'stop', raw: 'x' },
@@ -93,18 +111,22 @@ providerAdapterContract('ai-sdk', async () => {
       next = reply
       return undefined
     },
+    endsReasoning: true,
     close: async () => {},
   }
 })
 
 providerAdapterContract('echo', async () => ({
   create: (stallMs) => createEchoProvider({ stallMs }),
-  prepare({ texts, toolCalls, then }) {
+  prepare({ reasoning, texts, toolCalls, then }) {
     const text = texts.join('')
     const words = text.match(/\S+\s*/g)?.length ?? 0
-    const rule = { text, ...(toolCalls && { tools: toolCalls }) }
+    const rule = { text, ...(reasoning && { reasoning: reasoning.join('') }), ...(toolCalls && { tools: toolCalls }) }
     if (then === 'END') return { echo: rule }
+    // A script cannot stall within the arguments of a call, so that its first piece is late.
+    if (toolCalls) return { echo: { ...rule, wordMs: 60_000 } }
     return { echo: { ...rule, after: words, ...(then === 'STALL' ? { stall: true } : { fail: { code: 'CUT_OFF' } }) } }
   },
+  endsReasoning: true,
   close: async () => {},
 }))

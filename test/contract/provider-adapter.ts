@@ -1,10 +1,12 @@
 // The contract of chat providers: the order of events, the equality of deltas and result, and the ways a call can end.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/providers/chat-adapter.ts'
+import { type ChatAdapter } from '../../src/providers/chat-adapter.ts'
+import { MAX_REPLY_BYTES } from '../../src/providers/reply.ts'
 import {
   ProviderCallFailed,
   type ProviderCallParams,
+  type ProviderDeltaPart,
   type ProviderMessage,
   type ProviderStreamEvent,
   type ProviderToolCall,
@@ -12,9 +14,14 @@ import {
 
 /** A reply that the provider under test must return. */
 export type Reply = {
+  /** Reasoning before the text. */
+  reasoning?: string[]
   texts: string[]
   toolCalls?: Omit<ProviderToolCall, 'id'>[]
-  /** `END` completes the reply, `STALL` sends nothing more, and `BREAK` breaks the connection. */
+  /**
+   * `END` completes the reply, `STALL` sends nothing more, and `BREAK` breaks the connection. With `STALL`, a tool call
+   * has begun, but its arguments are not complete.
+   */
   then: 'END' | 'STALL' | 'BREAK'
 }
 
@@ -23,6 +30,8 @@ export type Subject = {
   create(stallMs: number): ChatAdapter
   /** Prepares the next reply. Returns the call's `extensions`; undefined if it needs none. */
   prepare(reply: Reply): Record<string, unknown> | undefined
+  /** Whether the provider reports the end of the reasoning. */
+  endsReasoning: boolean
   close(): Promise<void>
 }
 
@@ -47,12 +56,27 @@ async function read(events: AsyncIterable<ProviderStreamEvent>) {
   return { seen, deltas, error, result: last?.type === 'done' ? last.result : null }
 }
 
+/** A part of a delta, or a whole tool call. */
+type Part = ProviderDeltaPart | ({ type: 'tool-call' } & ProviderToolCall)
+
+/** Returns the parts of the deltas, and the tool calls, in the order of their events. */
+const partsOf = (events: ProviderStreamEvent[]) =>
+  events.flatMap((event): Part[] => {
+    if (event.type === 'delta') return event.delta.content as ProviderDeltaPart[]
+    return event.type === 'tool-call' ? [{ type: 'tool-call', ...event.toolCall }] : []
+  })
+
 const failureOf = (promise: Promise<unknown>): Promise<ProviderCallFailed> =>
   promise.then(
     () => expect.unreachable('the call should fail'),
     (error: ProviderCallFailed) => error,
   )
 
+const CALLS = [
+  { name: 'search', arguments: { words: ['löwe', '"x"', '👩‍🔬'], limit: 3 } },
+  { name: 'search', arguments: { words: [] } },
+  { name: 'now', arguments: {} },
+]
 const TEXTS = ['The kettle is on. ', 'Ça va: ', 'naïve 👩‍🔬 ', 'and done.']
 
 export function providerAdapterContract(name: string, open: () => Promise<Subject>): void {
@@ -114,12 +138,7 @@ export function providerAdapterContract(name: string, open: () => Promise<Subjec
     })
 
     it('reports parallel tool calls with distinct ids, and their arguments', async () => {
-      const toolCalls = [
-        { name: 'search', arguments: { words: ['löwe', '"x"'], limit: 3 } },
-        { name: 'search', arguments: { words: [] } },
-        { name: 'now', arguments: {} },
-      ]
-      const { adapter, params } = prepared({ texts: ['I look. '], toolCalls, then: 'END' })
+      const { adapter, params } = prepared({ texts: ['I look. '], toolCalls: CALLS, then: 'END' })
       const tools = ['search', 'now'].map((each) => ({
         name: each,
         description: 'A tool.',
@@ -127,13 +146,80 @@ export function providerAdapterContract(name: string, open: () => Promise<Subjec
       }))
       const { seen, result } = await read(await adapter.completeStream({ ...params, tools }))
       const calls = seen.flatMap((event) => (event.type === 'tool-call' ? [event.toolCall] : []))
-      expect(calls.map(({ id: _, ...call }) => call)).toEqual(toolCalls)
+      expect(calls.map(({ id: _, ...call }) => call)).toEqual(CALLS)
       expect(new Set(calls.map(({ id }) => id)).size).toBe(3)
       expect(result).toMatchObject({ toolCalls: calls, finishReason: 'tool-calls' })
       expect(result!.message.content).toEqual([
         { type: 'text', text: 'I look. ' },
         ...calls.map((call) => ({ type: 'tool-call', ...call })),
       ])
+    })
+
+    it('announces each tool call, and streams the JSON of its arguments', async () => {
+      const { adapter, params } = prepared({ texts: ['I look. '], toolCalls: CALLS, then: 'END' })
+      const parts = partsOf((await read(await adapter.completeStream(params))).seen)
+      const calls = parts.filter(({ type }) => type === 'tool-call') as ProviderToolCall[]
+      expect(calls).toHaveLength(CALLS.length)
+      for (const { id, name: tool, arguments: given } of calls) {
+        const own = parts.filter((part) => 'id' in part && part.id === id)
+        expect(own[0]).toEqual({ type: 'tool-call-start', id, name: tool })
+        expect(own.at(-1)).toMatchObject({ type: 'tool-call' })
+        const deltas = own.slice(1, -1).map((part) => (part.type === 'tool-call-delta' ? part.text : expect.fail()))
+        expect(deltas.join('')).toBe(JSON.stringify(given))
+      }
+      const ids = new Set(calls.map(({ id }) => id))
+      expect(parts.filter((part) => 'id' in part && !ids.has(part.id))).toEqual([])
+    })
+
+    it('announces a tool call before its arguments are complete', async () => {
+      const { adapter, params } = prepared({ texts: [], toolCalls: CALLS.slice(0, 1), then: 'STALL' })
+      const seen: ProviderStreamEvent[] = []
+      for await (const event of await adapter.completeStream(params)) {
+        seen.push(event)
+        if (partsOf(seen).some(({ type }) => type === 'tool-call-start')) break
+      }
+      expect(partsOf(seen)).toEqual([{ type: 'tool-call-start', id: expect.any(String), name: 'search' }])
+    })
+
+    it('streams the reasoning before the text, apart from the result', async () => {
+      const reasoning = ['They ask ', 'about me: ', 'naïve 👩‍🔬. ']
+      const { adapter, params } = prepared({ reasoning, texts: TEXTS, then: 'END' })
+      const stream = await adapter.completeStream(params)
+      const { seen, deltas, result } = await read(stream)
+      const parts = partsOf(seen)
+      const reasoned = parts.flatMap((part) => (part.type === 'reasoning' ? [part.text] : []))
+      expect(reasoned.join('')).toBe(reasoning.join(''))
+      expect(parts.findLastIndex(({ type }) => type === 'reasoning')).toBe(
+        parts.findIndex(({ type }) => type === 'text') - (subject.endsReasoning ? 2 : 1),
+      )
+      expect(parts.filter(({ type }) => type === 'reasoning-end')).toHaveLength(subject.endsReasoning ? 1 : 0)
+      expect(deltas).toBe(TEXTS.join(''))
+      expect(result!.message.content).toEqual([{ type: 'text', text: deltas }])
+    })
+
+    it('joins the waiting deltas of each kind and of a tool call for a slow reader', async () => {
+      const toolCalls = CALLS.slice(0, 1)
+      const { adapter, params } = prepared({ reasoning: ['Hm. ', 'Yes. '], texts: TEXTS, toolCalls, then: 'END' })
+      const stream = await adapter.completeStream(params)
+      await stream.final
+      expect(partsOf((await read(stream)).seen)).toEqual([
+        { type: 'reasoning', text: 'Hm. Yes. ' },
+        ...(subject.endsReasoning ? [{ type: 'reasoning-end' }] : []),
+        { type: 'text', text: TEXTS.join('') },
+        { type: 'tool-call-start', id: expect.any(String), name: 'search' },
+        { type: 'tool-call-delta', id: expect.any(String), text: JSON.stringify(CALLS[0]!.arguments) },
+        { type: 'tool-call', id: expect.any(String), ...CALLS[0] },
+      ])
+    })
+
+    it('fails as REPLY_TOO_LARGE if reasoning or arguments exceed the limit of a reply', async () => {
+      const texts = Array.from({ length: 16 }, () => 'x'.repeat(MAX_REPLY_BYTES / 16))
+      const whole = prepared({ texts, then: 'END' })
+      expect(textOf((await whole.adapter.complete(whole.params)).message)).toHaveLength(MAX_REPLY_BYTES)
+      for (const more of [{ reasoning: ['Hm. '] }, { toolCalls: CALLS.slice(2) }]) {
+        const { adapter, params } = prepared({ texts, ...more, then: 'END' })
+        expect(await failureOf(adapter.complete(params))).toMatchObject({ code: 'REPLY_TOO_LARGE', retryable: false })
+      }
     })
 
     it('fails as STALLED after silence, with the text so far, before and after the first delta', async () => {

@@ -1,8 +1,14 @@
 // The chat provider for any model of Vercel's AI SDK 6. It calls the model object directly, so it imports only types.
 // Colloquy itself implements retries, the tool loop and timeouts, instead of the SDK's functions.
 
-import type { LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
-import { createChatAdapter, STALL_MS, type ChatAdapter, type ReplyPiece } from '../chat-adapter.ts'
+import type {
+  LanguageModelV3,
+  LanguageModelV3StreamPart,
+  LanguageModelV3Usage,
+  SharedV3ProviderMetadata,
+} from '@ai-sdk/provider'
+import { createChatAdapter, STALL_MS, type ChatAdapter } from '../chat-adapter.ts'
+import type { ReplyPiece } from '../reply.ts'
 import { failureCodeOf, isTooLongFailure, pauseOf } from '../http-failure.ts'
 import { parseArguments } from '../message-parts.ts'
 import { ProviderCallFailed, type ProviderTokenUsage } from '../ports/provider-adapter.ts'
@@ -49,9 +55,12 @@ export function createAiSdkProvider(given: AiSdkModel, { stallMs = STALL_MS } = 
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV3StreamPart>
 
-/** Reads the parts of a stream. Omits reasoning, sources, files, and tool calls that the provider executes. */
+/** Reads the parts of a stream. Omits sources, files, and tool calls that the provider executes. */
 async function* piecesOf(reader: Reader, isAlive: () => void): AsyncGenerator<ReplyPiece> {
   let id: string | undefined
+  let signature: string | undefined
+  /** The calls whose deltas are not JSON. Their arguments follow as a whole. */
+  const textCalls = new Set<string>()
   try {
     for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
       isAlive()
@@ -59,10 +68,26 @@ async function* piecesOf(reader: Reader, isAlive: () => void): AsyncGenerator<Re
         case 'text-delta':
           yield { type: 'text', text: value.delta }
           break
+        case 'reasoning-delta':
+          signature = signatureOf(value.providerMetadata) ?? signature
+          yield { type: 'reasoning', text: value.delta }
+          break
+        case 'reasoning-end':
+          yield { type: 'reasoning-end', signature: signatureOf(value.providerMetadata) ?? signature }
+          signature = undefined
+          break
+        case 'tool-input-start':
+          if (value.inputEncoding === 'text') textCalls.add(value.id)
+          if (!value.providerExecuted) yield { type: 'call-start', key: value.id, id: value.id, name: value.toolName }
+          break
+        case 'tool-input-delta':
+          if (!textCalls.has(value.id)) yield { type: 'call-delta', key: value.id, text: value.delta }
+          break
         case 'tool-call':
           if (value.providerExecuted) break
           yield {
             type: 'tool-call',
+            key: value.toolCallId,
             toolCall: { id: value.toolCallId, name: value.toolName, arguments: parseArguments(value.input) },
           }
           break
@@ -88,6 +113,12 @@ async function* piecesOf(reader: Reader, isAlive: () => void): AsyncGenerator<Re
   } finally {
     reader.cancel().catch(() => {})
   }
+}
+
+/** Returns Anthropic's signature of reasoning, as a turn stores it; undefined for other providers. */
+function signatureOf(metadata: SharedV3ProviderMetadata | undefined): string | undefined {
+  const signature = metadata?.anthropic?.signature
+  return typeof signature === 'string' ? signature : undefined
 }
 
 /** Returns the token counts; undefined unless the model reports those of both input and output. */

@@ -3,7 +3,8 @@
 
 import { createHash } from 'node:crypto'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { createChatAdapter, STALL_MS, type ChatAdapter, type ReplyPiece } from '../chat-adapter.ts'
+import { createChatAdapter, STALL_MS, type ChatAdapter } from '../chat-adapter.ts'
+import type { ReplyPiece } from '../reply.ts'
 import { asText } from '../message-parts.ts'
 import { ProviderCallFailed, type ProviderCallParams } from '../ports/provider-adapter.ts'
 import { answerFrom, resultText } from './answer.ts'
@@ -68,6 +69,11 @@ export function createEchoProvider({ wordMs = 0, stallMs = STALL_MS, die }: Echo
     const { rule, words, key, toolCalls } = plan
     const pause = rule.wordMs ?? wordMs
     const limit = params.maxTokens ?? Infinity
+    for (const word of wordsOf(rule.reasoning ?? '')) {
+      await (pause > 0 ? sleep(pause, undefined, { signal }) : setImmediate())
+      yield { type: 'reasoning', text: word }
+    }
+    if (rule.reasoning) yield { type: 'reasoning-end' }
     for (const [index, word] of words.slice(0, limit).entries()) {
       if (index > 0 && index === rule.after) await interrupt(plan, signal)
       await (pause > 0 ? sleep(pause, undefined, { signal }) : setImmediate())
@@ -76,7 +82,13 @@ export function createEchoProvider({ wordMs = 0, stallMs = STALL_MS, die }: Echo
     if (rule.after && rule.after >= words.length) await interrupt(plan, signal)
     const isCut = words.length > limit
     for (const [index, call] of isCut ? [] : toolCalls.entries()) {
-      yield { type: 'tool-call', toolCall: { id: `call_${key}_${index}`, ...call } }
+      const id = `call_${key}_${index}`
+      yield { type: 'call-start', key: id, id, name: call.name }
+      for (const piece of piecesOfArguments(call.arguments)) {
+        await (pause > 0 ? sleep(pause, undefined, { signal }) : setImmediate())
+        yield { type: 'call-delta', key: id, text: piece }
+      }
+      yield { type: 'tool-call', key: id, toolCall: { id, ...call } }
     }
     const inputTokens = params.messages.reduce((sum, message) => sum + wordsOf(contentOf(message)).length, 0)
     const outputTokens = Math.min(words.length, limit) + (isCut ? 0 : wordsOf(JSON.stringify(toolCalls)).length)
@@ -117,6 +129,9 @@ const contentOf = ({ content }: ProviderCallParams['messages'][number]) => conte
 
 /** Splits a text into words of at most 1,000 characters, each with the white space after it. */
 const wordsOf = (text: string): string[] => text.match(/\s{1,1000}|\S{1,1000}\s{0,1000}/gu) ?? []
+
+/** Splits the JSON of the arguments of a tool call into pieces of 16 UTF-16 units. */
+const piecesOfArguments = (given: unknown): string[] => JSON.stringify(given).match(/[^]{1,16}/g) ?? []
 
 /** Returns the reply to a call, and how it fails. @throws InvalidScript */
 function planOf(params: ProviderCallParams): Plan {

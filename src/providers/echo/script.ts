@@ -13,6 +13,8 @@ import type { ProviderCallParams, ProviderFailureCode, ProviderMessage } from '.
  * MAX_REPLY_BYTES, so that scripts can test that limit.
  */
 const MAX_UNITS = 16 * 1024 * 1024
+/** Maximum length of a rule's reasoning, in UTF-16 units. */
+const MAX_REASONING = 65_536
 /** Maximum pause before a word, ms. */
 const MAX_WORD_MS = 60_000
 
@@ -56,7 +58,9 @@ const rule = z
     text: z.string().optional(),
     /** Number of times that the text is repeated. Default: 1. */
     repeat: z.int().min(1).optional(),
-    /** Tool calls that follow the text. Default: none. */
+    /** Reasoning before the text, word by word. Default: none. */
+    reasoning: z.string().max(MAX_REASONING).optional(),
+    /** Tool calls that follow the text, their arguments in pieces. Default: none. */
     tools: z.array(z.strictObject({ name: z.string(), arguments: z.unknown().default({}) })).optional(),
     /** Pause before each word, ms. Defaults to the provider's setting. */
     wordMs: z.int().min(0).max(MAX_WORD_MS).optional(),

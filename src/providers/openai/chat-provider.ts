@@ -3,7 +3,8 @@
 
 import { APIError } from 'openai'
 import { Stream } from 'openai/streaming'
-import { createChatAdapter, createReplySize, STALL_MS, type ChatAdapter, type ReplyPiece } from '../chat-adapter.ts'
+import { createChatAdapter, STALL_MS, type ChatAdapter } from '../chat-adapter.ts'
+import { createReplySize, type ReplyPiece } from '../reply.ts'
 import { ProviderCallFailed, type ProviderCallParams } from '../ports/provider-adapter.ts'
 import { failureCodeOf } from '../http-failure.ts'
 import { createClient, type Endpoint } from './calls.ts'

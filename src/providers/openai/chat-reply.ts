@@ -2,7 +2,7 @@
 // tool call its own index, some give all of them the same index, and some send each call in one chunk. Usage arrives in
 // the chunk with the finish reason, in a later one, or never.
 
-import type { ReplyEnd, ReplyPiece } from '../chat-adapter.ts'
+import type { ReplyEnd, ReplyPiece } from '../reply.ts'
 import { parseArguments } from '../message-parts.ts'
 import {
   ProviderCallFailed,
@@ -17,10 +17,18 @@ export type Chunk = { id?: unknown; model?: unknown; system_fingerprint?: unknow
 type Choice = {
   index?: unknown
   finish_reason?: unknown
-  delta?: { content?: unknown; refusal?: unknown; tool_calls?: unknown } | null
+  /** Servers of reasoning models name the reasoning either `reasoning_content` or `reasoning`. */
+  delta?: {
+    content?: unknown
+    refusal?: unknown
+    reasoning_content?: unknown
+    reasoning?: unknown
+    tool_calls?: unknown
+  } | null
 }
 
-type OpenCall = { index: unknown; id: string; name: string; arguments: string }
+/** `sent` is the length of the arguments that were returned as pieces; null before the name of the tool is known. */
+type OpenCall = { index: unknown; id: string; name: string; arguments: string; sent: number | null }
 
 const FINISH_REASONS: Record<string, ProviderFinishReason> = {
   stop: 'stop',
@@ -54,12 +62,13 @@ export function createChunkReader(label: string, size: { add(text: string): void
   function callOf(delta: CallDelta): OpenCall {
     const known = calls.findLast(({ index }) => delta.index === undefined || index === delta.index)
     if (known && (!isText(delta.id) || !known.id || known.id === delta.id)) return known
-    const call = { index: delta.index, id: '', name: '', arguments: '' }
+    const call = { index: delta.index, id: '', name: '', arguments: '', sent: null }
     calls.push(call)
     return call
   }
 
-  function addCallDelta(delta: CallDelta): void {
+  /** Adds a delta to its call, and returns the pieces for what is new of the call. */
+  function addCallDelta(delta: CallDelta): ReplyPiece[] {
     const call = callOf(delta)
     const { name, arguments: text } = delta.function ?? {}
     if (isText(delta.id)) call.id = delta.id
@@ -72,6 +81,12 @@ export function createChunkReader(label: string, size: { add(text: string): void
       call.arguments = JSON.stringify(text)
       size.add(call.arguments)
     }
+    if (!call.name) return []
+    const key = calls.indexOf(call)
+    const pieces: ReplyPiece[] = call.sent === null ? [{ type: 'call-start', key, id: call.id, name: call.name }] : []
+    const rest = call.arguments.slice(call.sent ?? 0)
+    call.sent = call.arguments.length
+    return rest === '' ? pieces : [...pieces, { type: 'call-delta', key, text: rest }]
   }
 
   const badReply = (what: string) => new ProviderCallFailed('BAD_REPLY', `${label} sent ${what}.`, true)
@@ -90,10 +105,12 @@ export function createChunkReader(label: string, size: { add(text: string): void
       const choices = Array.isArray(chunk.choices) ? (chunk.choices as (Choice | null)[]) : []
       return choices.flatMap((choice): ReplyPiece[] => {
         if (!choice || (choice.index ?? 0) !== 0) return []
-        const { content, refusal, tool_calls: deltas } = choice.delta ?? {}
-        for (const delta of Array.isArray(deltas) ? (deltas as CallDelta[]) : []) addCallDelta(delta)
+        const { content, refusal, reasoning_content, reasoning, tool_calls: deltas } = choice.delta ?? {}
+        const thought = [reasoning_content, reasoning].find(isText)
+        const callPieces = (Array.isArray(deltas) ? (deltas as CallDelta[]) : []).flatMap(addCallDelta)
         if (isText(choice.finish_reason)) finish = choice.finish_reason
-        return [content, refusal].filter(isText).map((text) => ({ type: 'text', text }))
+        const texts = [content, refusal].filter(isText).map((text) => ({ type: 'text' as const, text }))
+        return [...(thought ? [{ type: 'reasoning' as const, text: thought }] : []), ...texts, ...callPieces]
       })
     },
     isFinished: () => finish !== null,
@@ -103,7 +120,7 @@ export function createChunkReader(label: string, size: { add(text: string): void
       // Some servers finish with "stop" despite tool calls.
       const finishReason = toolCalls.length > 0 && finish === 'stop' ? 'tool-calls' : FINISH_REASONS[finish]
       const end: ReplyEnd = { type: 'end', finishReason: finishReason ?? 'other', usage, id, raw }
-      return [...toolCalls.map((toolCall) => ({ type: 'tool-call' as const, toolCall })), end]
+      return [...toolCalls.map((toolCall, key) => ({ type: 'tool-call' as const, key, toolCall })), end]
     },
   }
 }

@@ -125,8 +125,21 @@ export interface ProviderCallResult {
 }
 
 /**
- * An event of a streaming call. The texts of the deltas, joined, equal the text of the result. A `tool-call` contains
- * all arguments. `done` is the last event.
+ * A part of a delta. Adapters may announce a tool call by its id and name, and then its arguments as they arrive.
+ * Reasoning is not part of the result. Callers ignore parts of other types.
+ */
+export type ProviderDeltaPart =
+  | ProviderTextPart
+  | { type: 'reasoning'; text: string }
+  /** The reasoning since the last such part is complete. `signature`: the provider's signature of it, if any. */
+  | { type: 'reasoning-end'; signature?: string }
+  | { type: 'tool-call-start'; id: string; name: string }
+  /** More of the JSON of the arguments. */
+  | { type: 'tool-call-delta'; id: string; text: string }
+
+/**
+ * An event of a streaming call. A delta has parts of the types of ProviderDeltaPart; its texts, joined with those of the
+ * other deltas, equal the text of the result. A `tool-call` contains all arguments. `done` is the last event.
  */
 export type ProviderStreamEvent =
   | { type: 'delta'; delta: ProviderMessage }

@@ -16,6 +16,7 @@ import {
   type ProviderAdapter,
   type ProviderCallParams,
   type ProviderCallResult,
+  type ProviderMessage,
   type ProviderStreamEvent,
   type StreamingTurnEvent,
   type TurnInput,
@@ -201,6 +202,28 @@ function testEngine(open: () => ConversationStore): void {
     expect(output.turn.metadata).toMatchObject({ finishReason: 'tool-calls' })
     expect((await store.listMessages(id)).map(textOf)).toEqual(['Weather?', 'Let me look. tool-call'])
     expect(await collect(turn)).toEqual(seen)
+  })
+
+  it('drops the reasoning and the announcements of tool calls', async () => {
+    const { store, id, engine, input } = await start()
+    const toolCall = { id: 'c1', name: 'weather', arguments: {} }
+    const live = (...content: ProviderMessage['content']): ProviderStreamEvent => ({
+      type: 'delta',
+      delta: { role: 'assistant', content },
+    })
+    const events: ProviderStreamEvent[] = [
+      live({ type: 'reasoning', text: 'Hm.' }),
+      live({ type: 'reasoning-end', signature: 's' }, { type: 'text', text: 'I look.' }),
+      live({ type: 'tool-call-start', id: 'c1', name: 'weather' }),
+      live({ type: 'tool-call-delta', id: 'c1', text: '{}' }),
+      { type: 'tool-call', toolCall },
+      { type: 'done', result: reply('I look.', { toolCalls: [toolCall] }) },
+    ]
+    const turn = await engine.runStreamingTurn(input(streaming(events), says(id, 'Weather?')))
+    const seen = await collect(turn)
+    expect(seen.map(({ type }) => type)).toEqual(['delta', 'tool-call', 'completed'])
+    expect(seen[0]).toMatchObject({ delta: { content: [{ type: 'text', text: 'I look.' }] } })
+    expect((await store.listMessages(id)).map(textOf)).toEqual(['Weather?', 'I look. tool-call'])
   })
 
   it('stores no part of a reply whose stream fails or ends early', async () => {

@@ -3,7 +3,8 @@
 // adapters is in test/contract/.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_REPLY_BYTES, MAX_REPLY_CALLS, type ChatAdapter } from '../../../../src/providers/chat-adapter.ts'
+import type { ChatAdapter } from '../../../../src/providers/chat-adapter.ts'
+import { MAX_REPLY_BYTES, MAX_REPLY_CALLS } from '../../../../src/providers/reply.ts'
 import { createOpenAiProvider, type OpenAiProviderSettings } from '../../../../src/providers/openai/chat-provider.ts'
 import type {
   ProviderCallFailed,

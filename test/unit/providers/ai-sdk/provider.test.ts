@@ -1,4 +1,4 @@
-// The provider of AI SDK models: the prompt, and the failures of the SDK. The contract of all adapters is in
+// The provider of AI SDK models: the pieces of a reply, the prompt, and the failures of the SDK. The contract of all adapters is in
 // test/contract/.
 
 import {
@@ -53,6 +53,17 @@ const failureOf = (parts: LanguageModelV3StreamPart[] | Error) =>
       () => null,
       (error: unknown) => error,
     )
+/** Returns the parts of the deltas and the tool calls of a reply, as a reader finds them when the reply is complete. */
+async function partsOf(parts: LanguageModelV3StreamPart[]): Promise<unknown[]> {
+  const stream = await createAiSdkProvider(modelOf(parts).model).adapter.completeStream(params(HI))
+  await stream.final
+  const seen: unknown[] = []
+  for await (const event of stream) {
+    if (event.type === 'delta') seen.push(...event.delta.content)
+    if (event.type === 'tool-call') seen.push(event.toolCall)
+  }
+  return seen
+}
 
 describe('createAiSdkProvider', () => {
   it('accepts any model of AI SDK 6, even a wrapped one, and names its only model', async () => {
@@ -72,7 +83,7 @@ describe('createAiSdkProvider', () => {
     expect(() => createAiSdkProvider('openai/gpt' as never)).toThrow(TypeError)
   })
 
-  it('omits reasoning, files and calls that the provider executes', async () => {
+  it('returns no reasoning, files or calls that the provider executes', async () => {
     const { model } = modelOf([
       { type: 'response-metadata', id: 'resp-1', modelId: 'x' },
       { type: 'reasoning-delta', id: '0', delta: 'Hm.' },
@@ -87,6 +98,55 @@ describe('createAiSdkProvider', () => {
       usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 },
       finishReason: 'tool-calls',
     })
+  })
+
+  it('announces tool calls, drops those that the provider executes, and signs the reasoning of Anthropic', async () => {
+    const signed = { anthropic: { signature: 'sig' } }
+    const parts = await partsOf([
+      { type: 'reasoning-start', id: '0' },
+      { type: 'reasoning-delta', id: '0', delta: 'Hm.' },
+      { type: 'reasoning-delta', id: '0', delta: '', providerMetadata: signed },
+      { type: 'reasoning-end', id: '0' },
+      { type: 'reasoning-delta', id: '1', delta: 'So.' },
+      { type: 'reasoning-end', id: '1' },
+      { type: 'tool-input-start', id: 'a', toolName: 'web', providerExecuted: true },
+      { type: 'tool-input-delta', id: 'a', delta: '{}' },
+      { type: 'tool-input-end', id: 'a' },
+      { type: 'tool-call', toolCallId: 'a', toolName: 'web', input: '{}', providerExecuted: true },
+      { type: 'tool-input-start', id: 'b', toolName: 'search' },
+      { type: 'tool-input-delta', id: 'b', delta: '{"q":' },
+      { type: 'tool-input-delta', id: 'b', delta: '1}' },
+      { type: 'tool-input-end', id: 'b' },
+      { type: 'tool-call', toolCallId: 'b', toolName: 'search', input: '{"q":1}' },
+      { type: 'reasoning-delta', id: '2', delta: 'Well.' },
+      { type: 'reasoning-end', id: '2', providerMetadata: signed },
+      FINISH,
+    ])
+    expect(parts).toEqual([
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'reasoning-end', signature: 'sig' },
+      { type: 'reasoning', text: 'So.' },
+      { type: 'reasoning-end' },
+      { type: 'tool-call-start', id: 'b', name: 'search' },
+      { type: 'tool-call-delta', id: 'b', text: '{"q":1}' },
+      { id: 'b', name: 'search', arguments: { q: 1 } },
+      { type: 'reasoning', text: 'Well.' },
+      { type: 'reasoning-end', signature: 'sig' },
+    ])
+  })
+
+  it('announces a call whose input is encoded as text, without deltas, because they are not JSON', async () => {
+    const parts = await partsOf([
+      { type: 'tool-input-start', id: 'a', toolName: 'patch', inputEncoding: 'text' },
+      { type: 'tool-input-delta', id: 'a', delta: '*** Begin' },
+      { type: 'tool-input-end', id: 'a' },
+      { type: 'tool-call', toolCallId: 'a', toolName: 'patch', input: '{"input":"*** Begin"}' },
+      FINISH,
+    ])
+    expect(parts).toEqual([
+      { type: 'tool-call-start', id: 'a', name: 'patch' },
+      { id: 'a', name: 'patch', arguments: { input: '*** Begin' } },
+    ])
   })
 
   it('passes the messages, tools and options', async () => {

@@ -135,6 +135,22 @@ describe('a script of echo', () => {
     expect((await reply([endless, call('now'), result('now', 1)])).toolCalls).toMatchObject([{ name: 'now' }])
   })
 
+  it('reasons word by word before its text, and writes arguments in pieces of 16 units', async () => {
+    const given = { note: 'a'.repeat(6) + '👩‍🔬'.repeat(3), at: [1, 2] }
+    const rule = { reasoning: 'They ask.  I look.\n', text: 'Soon. ', tools: [{ name: 'now', arguments: given }] }
+    const parts: Record<string, string>[] = []
+    for await (const event of await echo.completeStream(params([user('Ada', JSON.stringify({ echo: rule }))]))) {
+      if (event.type === 'delta') parts.push(...(event.delta.content as typeof parts))
+    }
+    const textsOf = (kind: string) => parts.flatMap(({ type, text: piece }) => (type === kind ? [piece!] : []))
+    expect(textsOf('reasoning')).toEqual(['They ', 'ask.  ', 'I ', 'look.\n'])
+    expect(parts.map(({ type }) => type).slice(4, 7)).toEqual(['reasoning-end', 'text', 'tool-call-start'])
+    const pieces = textsOf('tool-call-delta')
+    expect(pieces.join('')).toBe(JSON.stringify(given))
+    expect(pieces.slice(0, -1).every(({ length }) => length === 16)).toBe(true)
+    expect(pieces.length).toBeGreaterThan(2)
+  })
+
   it('fails the given number of times, then succeeds', async () => {
     const messages = [
       user('Ada', '{"echo": {"fail": {"code": "RATE_LIMITED", "status": 429, "retryAfterMs": 5, "times": 2}}}'),
@@ -183,7 +199,8 @@ describe('a script of echo', () => {
     ['{"echo": {"fail": {"code": "BROKEN"}}}', /fail/],
     ['{"echo": {"text": "x", ', /is not JSON/],
     ['{"echo": {"text": "xxxxxxxx", "repeat": 9000000}}', /more than 16777216/],
-  ])('that is invalid is refused: %s', async (content, problem) => {
+    [`{"echo": {"reasoning": "${'x'.repeat(65_537)}"}}`, /reasoning/],
+  ])('that is invalid is refused: %.60s', async (content, problem) => {
     expect(await failure(echo, [user('Ada', content)])).toMatchObject({
       code: 'REFUSED',
       retryable: false,
