@@ -55,6 +55,10 @@ export const AgentInput = builder.inputType('AgentInput', {
         'Quota: number of tokens that runs of the participant in the conversation may use in one day (UTC). At 0, no run '
         + 'starts. Defaults to null, for no quota.',
     }),
+    reasoning: t.boolean({
+      description:
+        'Whether the reasoning of the model becomes parts of its turns, which all their viewers see. Defaults to false.',
+    }),
   }),
 })
 
@@ -89,6 +93,11 @@ const AgentSettings = builder
         nullable: true,
         description:
           'Number of tokens that runs of the participant in the conversation may use in one day (UTC). Null for no quota.',
+      }),
+      reasoning: t.boolean({
+        description: 'Whether the reasoning of the model becomes parts of its turns.',
+        sharing: 'SHAREABLE',
+        resolve: ({ reasoning }) => reasoning ?? false,
       }),
     }),
   })

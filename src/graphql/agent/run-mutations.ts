@@ -112,6 +112,11 @@ const RunTurnInput = builder.inputType('RunTurnInput', {
         `Maximum number of calls of the provider, after which the run fails. Defaults to ${ROUNDS.default}; at most `
         + `${ROUNDS.max}.`,
     }),
+    reasoning: t.boolean({
+      description:
+        'Whether the reasoning of the model becomes parts of its turns, which all their viewers see. Defaults to that of the '
+        + 'settings of the agent, or else to false.',
+    }),
     context: t.field({ type: RunContextInput, description: 'Options for building the messages for the model.' }),
     agentContext: t.field({
       type: 'JSON',

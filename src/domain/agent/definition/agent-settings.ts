@@ -26,6 +26,7 @@ export const agentInput = z.object({
   maxTokens: between(1, MAX_AGENT_TOKENS).nullish(),
   tokenBudget: between(1, MAX_AGENT_TOKENS).nullish(),
   tokensPerDay: tokensPerDay.nullish(),
+  reasoning: z.boolean().nullish(),
 })
 export type AgentSettings = z.output<typeof agentInput>
 

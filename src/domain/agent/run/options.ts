@@ -23,6 +23,7 @@ export const optionFields = {
   toolChoice: z.enum(TOOL_CHOICES).nullish(),
   maxTokens: between(1, MAX_TOKENS).nullish(),
   maxRounds: between(1, ROUNDS.max).nullish(),
+  reasoning: z.boolean().nullish(),
   context: contextInput.nullish(),
   agentContext: json.nullish(),
 }

@@ -92,6 +92,7 @@ export function mergeOptions(given: ParsedRunTurn, { settings }: Agent): RunOpti
     toolChoice: given.toolChoice,
     maxTokens: given.maxTokens ?? settings?.maxTokens,
     maxRounds: given.maxRounds,
+    reasoning: given.reasoning ?? settings?.reasoning,
     context: { ...given.context, tokenBudget },
     agentContext: given.agentContext,
   }

@@ -1,4 +1,4 @@
-// Makes one call of a provider and streams the text of the reply. Retries a call that fails temporarily, with
+// Makes one call of a provider and streams the reply. Retries a call that fails temporarily, with
 // exponential backoff, unless a part of the reply has already arrived.
 
 import { backoffMs, sleep, type Clock } from '../../../../runtime/clock.ts'
@@ -9,6 +9,7 @@ import {
   type ProviderAdapter,
   type ProviderCallParams,
   type ProviderCallResult,
+  type ProviderDeltaPart,
   type ProviderMessage,
   type ProviderStream,
   type ProviderToolCall,
@@ -26,8 +27,12 @@ export type CallOptions = {
   /** Milliseconds without an event after which the call fails. */
   stallMs: number
   signal: AbortSignal
-  /** Receives the text of the reply, in order. The next event is read after the promise has resolved. */
-  onText(text: string): Promise<void>
+  /** Whether `onDelta` receives the reasoning. If not, a call that fails while the model reasons may be repeated. */
+  hasReasoning: boolean
+  /** Receives the parts of the reply's deltas, in order. The next event is read after the promise has resolved. */
+  onDelta(part: ProviderDeltaPart): Promise<void>
+  /** Receives each tool call of a stream, with all its arguments, after its deltas. */
+  onCall(call: ProviderToolCall): Promise<void>
   /** Called before each attempt, with its number from 1. */
   onAttempt(attempt: number): void
 }
@@ -36,6 +41,8 @@ export type CallReply = { result: ProviderCallResult; calls: readonly ProviderTo
 
 const textOf = ({ content }: ProviderMessage): string =>
   content.map((part) => ('text' in part && part.type === 'text' ? String(part.text) : '')).join('')
+
+const isReasoning = ({ type }: ProviderDeltaPart) => type === 'reasoning' || type === 'reasoning-end'
 
 /** Rejects with the signal's reason when it aborts. */
 function rejectOnAbort(signal: AbortSignal): { promise: Promise<never>; dispose(): void } {
@@ -65,14 +72,14 @@ function createStallTimer(clock: Clock, controller: AbortController, provider: s
   }
 }
 
-/** The part of a reply that has arrived. */
+/** The part of a reply that has arrived. `hasBegun`: `onDelta` or `onCall` has received some of it. */
 type Progress = { hasBegun: boolean; length: number; calls: ProviderToolCall[] }
 
 async function readStream(
   stream: ProviderStream,
   race: <T>(work: Promise<T>) => Promise<T>,
   progress: Progress,
-  onText: CallOptions['onText'],
+  { hasReasoning, onDelta, onCall }: Pick<CallOptions, 'hasReasoning' | 'onDelta' | 'onCall'>,
 ): Promise<ProviderCallResult> {
   stream.final.catch(() => {})
   const iterator = stream[Symbol.asyncIterator]()
@@ -81,12 +88,17 @@ async function readStream(
       const { done, value } = await race(iterator.next())
       if (done) throw new ProviderCallFailed('CUT_OFF', 'The reply of the provider ended before it was complete.', true)
       if (value.type === 'done') return value.result
-      progress.hasBegun = true
-      if (value.type === 'tool-call') progress.calls.push(value.toolCall)
-      else {
-        const text = textOf(value.delta)
-        progress.length += text.length
-        await onText(text)
+      if (value.type === 'tool-call') {
+        progress.hasBegun = true
+        progress.calls.push(value.toolCall)
+        await onCall(value.toolCall)
+      } else {
+        progress.length += textOf(value.delta).length
+        for (const part of value.delta.content as ProviderDeltaPart[]) {
+          if (!hasReasoning && isReasoning(part)) continue
+          progress.hasBegun = true
+          await onDelta(part)
+        }
       }
     }
   } finally {
@@ -98,7 +110,7 @@ async function readStream(
 async function attempt(
   adapter: ProviderAdapter,
   params: ProviderCallParams,
-  { clock, stallMs, signal, onText }: CallOptions,
+  { clock, stallMs, signal, ...reading }: CallOptions,
   progress: Progress,
 ): Promise<CallReply> {
   const controller = new AbortController()
@@ -118,10 +130,10 @@ async function attempt(
   const given = { ...params, signal: controller.signal }
   try {
     const result = adapter.completeStream
-      ? await readStream(await race(adapter.completeStream(given)), race, progress, onText)
+      ? await readStream(await race(adapter.completeStream(given)), race, progress, reading)
       : await race(adapter.complete(given))
     // A reply without deltas has all its text in the result.
-    if (progress.length === 0) await onText(textOf(result.message))
+    if (progress.length === 0) await reading.onDelta({ type: 'text', text: textOf(result.message) })
     return { result, calls: result.toolCalls ?? progress.calls }
   } finally {
     timer.clear()
@@ -148,7 +160,7 @@ export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean):
 
 /**
  * Returns the reply to the call, after at most MAX_CALL_ATTEMPTS attempts.
- * @throws CallFailed @throws the error of `onText` @throws the signal's reason after an abort
+ * @throws CallFailed @throws the error of `onDelta` or `onCall` @throws the signal's reason after an abort
  */
 export async function callProvider(
   adapter: ProviderAdapter,

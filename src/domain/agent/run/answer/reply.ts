@@ -25,6 +25,7 @@ import { composePrompt } from './prompt.ts'
 import { requireQuota, reserveQuota } from '../quota.ts'
 import { withoutPrivate } from '../readers.ts'
 import { MAX_CALLS, type OfferedTool } from '../tools/tools.ts'
+import { createReplyParts } from './reply-parts.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
 
 export type WaitingState = 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL'
@@ -180,6 +181,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   const failing = new AbortController()
   const either = AbortSignal.any([signal, failing.signal])
   const writer = createTurnWriter(deps, agent, { turnId: turn.id, writerToken }, (error) => failing.abort(error))
+  const parts = createReplyParts(writer)
   const progress = { attempts: 0, length: 0, isBlank: true }
   const key = { tenant: run.tenant, runId: run.id }
   try {
@@ -188,13 +190,18 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
       clock: deps.clock,
       stallMs: provider.limitsSilence ? deps.runLimits.maxMs : deps.runLimits.stallMs,
       signal: either,
+      hasReasoning: held.options.reasoning ?? false,
       onAttempt: (attempt) => void (progress.attempts = attempt),
-      async onText(text) {
-        progress.length += text.length
-        if (progress.isBlank) progress.isBlank = text.trim() === ''
-        await writer.write(text)
+      async onDelta(part) {
+        if (part.type === 'text') {
+          progress.length += part.text.length
+          if (progress.isBlank) progress.isBlank = part.text.trim() === ''
+        }
+        await parts.write(part)
       },
+      onCall: (call) => parts.complete(call),
     })
+    if (parts.hasOpenCalls()) throw new RunFailure('INVALID_REPLY', 'The reply ended within a tool call.')
     await writer.finish()
     requireUsable(calls, progress.isBlank ? 0 : progress.length)
     const { usage } = result

@@ -12,7 +12,8 @@ import {
   slotOf,
   type ClaimScope,
 } from '../../../../../src/domain/agent/claim/state.ts'
-import { abortTurn, appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { hashOfWriter } from '../../../../../src/domain/turn/append/turn-input.ts'
 import { DomainError } from '../../../../../src/errors.ts'

@@ -5,12 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { claimTurn, endExpiredClaims, releaseClaim, renewClaim } from '../../../../../src/domain/agent/claim/claim.ts'
 import { eraseTurn } from '../../../../../src/domain/trust/erasure/erase-turn.ts'
 import { addParticipant, removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
-import {
-  abortSilentTurns,
-  abortTurn,
-  appendDelta,
-  commitTurn,
-} from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortSilentTurns, abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../../../src/errors.ts'
