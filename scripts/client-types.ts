@@ -43,6 +43,7 @@ const NAMED = [
   'StreamingTurnInput',
   'TurnVersionInput',
   'TokenUsageInput',
+  'StreamedPartInput',
   'ConversationEventType',
   'ClaimScope',
   'Respond',

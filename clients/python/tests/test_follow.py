@@ -4,7 +4,7 @@ import json
 import threading
 
 from colloquy import ColloquyError, Event
-from colloquy.deltas import Joiner, utf16_length, without_utf16_prefix
+from colloquy.deltas import Joiner, MissingText, utf16_length, without_utf16_prefix
 from support import PATIENCE, ServerTest, problem, scripted, stream, success
 
 HEAD = success(id="conv_1", lastSeq=4)
@@ -13,6 +13,10 @@ COMPLETE = "event: complete\ndata:"
 
 def delta(start: int, text: str, turn: str = "t") -> Event:
     return {"__typename": "TurnDelta", "seq": None, "turnId": turn, "start": start, "text": text}
+
+
+def part(number: int, start: int, text: str, is_complete: bool = False) -> Event:
+    return {**delta(start, text), "__typename": "TurnPartDelta", "number": number, "isComplete": is_complete}
 
 
 class FollowTest(ServerTest):
@@ -158,3 +162,16 @@ class FollowTest(ServerTest):
             self.assertEqual([event["joined"] for event in follower], ["abcdef"])
             # The ends of turns are requested too, to drop their text.
             self.assertIn("types=TURN_ABORTED&types=TURN_COMMITTED", server.requests[1][1])
+
+    def test_delivers_each_part_of_a_turn_once(self) -> None:
+        joiner = Joiner()
+        events = [part(1, 0, ""), part(1, 0, "why"), part(2, 0, "", True), delta(0, "text")]
+        # A new subscription delivers everything from its start.
+        again = [delta(0, "text"), part(1, 0, "why?", True), part(2, 0, "", True)]
+        joined = [joiner.join(event) for event in events + again]
+        self.assertEqual(
+            [event and (event.get("number"), event["start"], event["text"], event["joined"]) for event in joined],
+            [(1, 0, "", ""), (1, 0, "why", "why"), (2, 0, "", ""), (None, 0, "text", "text")]
+            + [None, (1, 3, "?", "why?"), None],
+        )
+        self.assertRaises(MissingText, joiner.join, part(1, 9, "x"))

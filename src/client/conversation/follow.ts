@@ -4,11 +4,13 @@
 import { fieldsOf, notFound, type ConversationName, type ResumeOptions } from '../verbs/calls.ts'
 import type { Connection } from '../transport/connection.ts'
 import { FOLLOW, FOLLOW_SHARED, READ_HEAD } from '../verbs/documents.ts'
-import type { ConversationEvent, ConversationEventType, TurnDelta } from '../generated.ts'
+import type { ConversationEvent, ConversationEventType, TurnDelta, TurnPartDelta } from '../generated.ts'
 
 /** A delta, with the whole text of its turn up to `end`. Deltas of one turn follow one another without overlap. */
 export type JoinedDelta = TurnDelta & { joined: string }
-export type FollowedEvent = Exclude<ConversationEvent, TurnDelta> | JoinedDelta
+/** A delta of a part, with the whole text of the part up to `end`. */
+export type JoinedPartDelta = TurnPartDelta & { joined: string }
+export type FollowedEvent = Exclude<ConversationEvent, TurnDelta | TurnPartDelta> | JoinedDelta | JoinedPartDelta
 
 export type FollowOptions = ResumeOptions & {
   /** Seq of the entry after which delivery starts; 0 for all entries. Defaults to the conversation's newest entry. */
@@ -22,29 +24,34 @@ export type FollowOptions = ResumeOptions & {
   replies?: boolean
 }
 
-/** Types of the events that end an open turn. Its joined text is then dropped. */
+/** Types of the events that end an open turn. Its joined texts are then dropped. */
 const ENDS: readonly ConversationEventType[] = ['TURN_COMMITTED', 'TURN_ABORTED', 'TURN_ERASED']
 
 /**
- * Creates a function that joins the deltas of open turns. It returns the event to deliver, and of a delta only the text
- * that was not delivered before; null if all its text was delivered; undefined if text before the delta is missing.
+ * Creates a function that joins the deltas of open turns and of their parts. It returns the event to deliver, and of a
+ * delta only the text that was not delivered before; null if all of it was delivered; undefined if text before the delta
+ * is missing.
  * @internal
  */
 export function createJoiner() {
-  const texts = new Map<string, string>()
+  /** The delivered text of each part, by turn and number of the part; 0 is the text of the turn. */
+  const texts = new Map<string, Map<number, { joined: string; isComplete?: boolean | undefined }>>()
 
-  function joinDelta(delta: TurnDelta): JoinedDelta | null | undefined {
-    const known = texts.get(delta.turnId) ?? ''
-    if (delta.start > known.length) return undefined
-    const text = delta.text.slice(known.length - delta.start)
-    if (text === '') return null
-    const joined = known + text
-    texts.set(delta.turnId, joined)
-    return { ...delta, start: known.length, text, joined }
+  function joinDelta(delta: TurnDelta | TurnPartDelta): FollowedEvent | null | undefined {
+    const { number = 0, isComplete } = delta as Partial<TurnPartDelta>
+    const parts = texts.get(delta.turnId) ?? new Map<number, { joined: string; isComplete?: boolean | undefined }>()
+    const known = parts.get(number)
+    const start = known?.joined.length ?? 0
+    if (delta.start > start) return undefined
+    const text = delta.text.slice(start - delta.start)
+    if (text === '' && (known ? known.isComplete === isComplete : number === 0)) return null
+    const joined = (known?.joined ?? '') + text
+    texts.set(delta.turnId, parts.set(number, { joined, isComplete }))
+    return { ...delta, start, text, joined }
   }
 
   return (event: ConversationEvent): FollowedEvent | null | undefined => {
-    if (event.__typename === 'TurnDelta') return joinDelta(event)
+    if (event.__typename === 'TurnDelta' || event.__typename === 'TurnPartDelta') return joinDelta(event)
     if (
       event.__typename === 'TurnCommitted'
       || event.__typename === 'TurnAborted'
@@ -80,7 +87,7 @@ export async function* follow(
 ): AsyncGenerator<FollowedEvent, void> {
   let last = afterSeq ?? (await readHead(connection, name, options)).lastSeq
   const wanted = types && new Set([...types.map(typeNameOf), 'Gap', 'ConversationDeleted'])
-  const requested = types?.includes('TURN_DELTA') ? [...new Set([...types, ...ENDS])] : types
+  const requested = types?.some((type) => type.endsWith('_DELTA')) ? [...new Set([...types, ...ENDS])] : types
   const join = createJoiner()
   const variables = () => ({ ...fieldsOf(name), afterSeq: last, types: requested })
   for (let isComplete = false; !isComplete;) {

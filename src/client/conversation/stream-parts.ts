@@ -5,7 +5,15 @@
 export type Piece =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
+  /** The reasoning is complete. */
+  | { type: 'reasoningEnd'; signature?: string | undefined }
+  /** A tool call begins; its arguments follow as `callDelta`, and as a whole as `toolCall`. */
+  | { type: 'callStart'; callId: string; name: string }
+  | { type: 'callDelta'; callId: string; text: string }
   | { type: 'toolCall'; callId: string; name: string; arguments: unknown }
+  /** Progress of a running tool. */
+  | { type: 'toolProgress'; callId: string; text: string }
+  | { type: 'source'; url: string; title: string | null }
   | { type: 'toolResult'; callId: string; name: string; result: unknown }
   | { type: 'usage'; prompt: number; completion: number }
   | { type: 'model'; model: string }
@@ -13,7 +21,7 @@ export type Piece =
 
 type Part = Record<string, any>
 /** A tool call whose arguments arrive in fragments. */
-type OpenCall = { callId: string; name: string; arguments: string }
+type OpenCall = { callId: string; name: string; arguments: string; isAnnounced?: boolean }
 
 const text = (value: unknown): Piece[] =>
   typeof value === 'string' && value !== '' ? [{ type: 'text', text: value }] : []
@@ -22,6 +30,12 @@ const usage = (prompt: unknown, completion: unknown): Piece[] =>
   typeof prompt === 'number' && typeof completion === 'number' ? [{ type: 'usage', prompt, completion }] : []
 const model = (name: unknown): Piece[] =>
   typeof name === 'string' && name !== '' ? [{ type: 'model', model: name }] : []
+
+/** Returns the end of reasoning with the signature of Anthropic's models, if the part has one. */
+function signature({ providerMetadata }: Part): { type: 'reasoningEnd'; signature: string }[] {
+  const given = providerMetadata?.anthropic?.signature
+  return given ? [{ type: 'reasoningEnd', signature: given }] : []
+}
 
 /** Returns the arguments as an object, as a turn stores them. Any value that is not an object is put into `input`. */
 function argumentsOf(value: unknown): unknown {
@@ -48,13 +62,24 @@ function readTyped(part: Part): Piece[] | null {
     case 'text-delta':
       return text(part.text ?? part.delta)
     case 'reasoning-delta':
-      return [{ type: 'reasoning', text: part.text ?? part.delta ?? '' }]
+      return [{ type: 'reasoning', text: part.text ?? part.delta ?? '' }, ...signature(part)]
+    case 'reasoning-end':
+      return [{ type: 'reasoningEnd', signature: signature(part)[0]?.signature }]
+    case 'tool-input-start':
+      return part.id ? [{ type: 'callStart', callId: part.id, name: part.toolName }] : []
+    case 'tool-input-delta':
+      return part.id ? [{ type: 'callDelta', callId: part.id, text: part.delta }] : []
+    case 'source':
+      return part.sourceType === 'url' ? [{ type: 'source', url: part.url, title: part.title ?? null }] : []
     case 'tool-call':
       return part.toolCall
         ? [call(part.toolCall.id, part.toolCall.name, part.toolCall.arguments)]
         : [call(part.toolCallId, part.toolName, part.input)]
     case 'tool-result':
-      if (part.preliminary) return []
+      if (part.preliminary) {
+        const output = typeof part.output === 'string' ? part.output : JSON.stringify(part.output ?? null)
+        return [{ type: 'toolProgress', callId: part.toolCallId, text: `${output}\n` }]
+      }
       return [{ type: 'toolResult', callId: part.toolCallId, name: part.toolName, result: part.output ?? null }]
     case 'tool-error': {
       const result = { error: part.error instanceof Error ? part.error.message : String(part.error) }
@@ -70,7 +95,7 @@ function readTyped(part: Part): Piece[] | null {
     case 'error':
       return [{ type: 'error', error: part.error ?? new Error(part.errorText ?? part.message ?? 'The model failed.') }]
     case 'delta':
-      return (part.delta?.content ?? []).flatMap((each: Part) => (each.type === 'text' ? text(each.text) : []))
+      return (part.delta?.content ?? []).flatMap(readProviderPart)
     case 'done':
       return [
         ...model(part.result?.metadata?.model),
@@ -81,8 +106,26 @@ function readTyped(part: Part): Piece[] | null {
   }
 }
 
-/** Reads an event of OpenAI's responses API. Returns null for any other part. */
-function readResponse(part: Part): Piece[] | null {
+/** Reads a part of a delta of a ProviderStream. */
+function readProviderPart(part: Part): Piece[] {
+  switch (part.type) {
+    case 'text':
+      return text(part.text)
+    case 'reasoning':
+      return [{ type: 'reasoning', text: part.text }]
+    case 'reasoning-end':
+      return [{ type: 'reasoningEnd', signature: part.signature }]
+    case 'tool-call-start':
+      return [{ type: 'callStart', callId: part.id, name: part.name }]
+    case 'tool-call-delta':
+      return [{ type: 'callDelta', callId: part.id, text: part.text }]
+    default:
+      return []
+  }
+}
+
+/** Reads an event of OpenAI's responses API. Returns null for any other part. `items` has the callIds, by id of the item. */
+function readResponse(part: Part, items: Map<string, string>): Piece[] | null {
   if (typeof part.type !== 'string' || !part.type.startsWith('response.')) return null
   switch (part.type) {
     case 'response.output_text.delta':
@@ -91,6 +134,12 @@ function readResponse(part: Part): Piece[] | null {
     case 'response.reasoning_text.delta':
     case 'response.reasoning_summary_text.delta':
       return [{ type: 'reasoning', text: part.delta }]
+    case 'response.output_item.added':
+      if (part.item.type !== 'function_call') return []
+      items.set(part.item.id, part.item.call_id)
+      return [{ type: 'callStart', callId: part.item.call_id, name: part.item.name }]
+    case 'response.function_call_arguments.delta':
+      return [{ type: 'callDelta', callId: items.get(part.item_id) ?? '', text: part.delta }]
     case 'response.output_item.done':
       return part.item.type === 'function_call' ? [call(part.item.call_id, part.item.name, part.item.arguments)] : []
     case 'response.failed':
@@ -114,6 +163,7 @@ const FINISHES = new Set(['finish', 'done', 'response.completed', 'response.inco
 export function createPartReader() {
   /** The open tool calls, by their index in the stream. */
   const calls = new Map<number, OpenCall>()
+  const items = new Map<string, string>()
   /** Whether any part was of a known kind. */
   let isKnown = false
   /** Whether a complete stream of this kind ends with a finishing part, and whether that part has arrived. */
@@ -123,21 +173,31 @@ export function createPartReader() {
   function readChunk(part: Part): Piece[] {
     mustFinish = true
     const [choice] = part.choices as Part[]
+    const called: Piece[] = []
     for (const fragment of (choice?.delta?.tool_calls ?? []) as Part[]) {
-      const open = calls.get(fragment.index) ?? { callId: '', name: '', arguments: '' }
+      const open: OpenCall = calls.get(fragment.index) ?? { callId: '', name: '', arguments: '' }
       open.callId ||= fragment.id ?? ''
       open.name ||= fragment.function?.name ?? ''
-      open.arguments += fragment.function?.arguments ?? ''
+      const more = fragment.function?.arguments ?? ''
+      open.arguments += more
       calls.set(fragment.index, open)
+      const { callId, name } = open
+      if (!callId || !name) continue
+      if (!open.isAnnounced) called.push({ type: 'callStart', callId, name })
+      called.push({ type: 'callDelta', callId, text: open.isAnnounced ? more : open.arguments })
+      open.isAnnounced = true
     }
     const ended = choice?.finish_reason ? [...calls.values()] : []
     if (choice?.finish_reason) {
       isFinished = true
       calls.clear()
     }
+    const reasoning = choice?.delta?.reasoning_content ?? choice?.delta?.reasoning
     return [
+      ...(reasoning ? [{ type: 'reasoning' as const, text: reasoning }] : []),
       ...text(choice?.delta?.content),
       ...text(choice?.delta?.refusal),
+      ...called,
       ...ended.map((open) => call(open.callId, open.name, open.arguments)),
       ...model(part.model),
       ...usage(part.usage?.prompt_tokens, part.usage?.completion_tokens),
@@ -155,7 +215,7 @@ export function createPartReader() {
       const known = part as Part
       if (BEGINS.has(known.type)) isKnown = mustFinish = true
       if (FINISHES.has(known.type)) isFinished = true
-      const pieces = Array.isArray(known.choices) ? readChunk(known) : (readResponse(known) ?? readTyped(known))
+      const pieces = Array.isArray(known.choices) ? readChunk(known) : (readResponse(known, items) ?? readTyped(known))
       if (pieces) isKnown = true
       return pieces ?? []
     },

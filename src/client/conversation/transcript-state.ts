@@ -2,9 +2,18 @@
 // are immutable, so that user interfaces can compare them.
 
 import type { ColloquyError } from '../transport/errors.ts'
-import type { FollowedEvent } from './follow.ts'
+import type { FollowedEvent, JoinedPartDelta } from './follow.ts'
 import type { Conversation, Participant, Turn } from '../generated.ts'
 import type { Acknowledged, PendingTurn } from './outbox.ts'
+
+/**
+ * A turn of a transcript. While it is open, `parts` also has the reasoning so far, and tool calls whose arguments are not
+ * complete: their `arguments` are the text received so far.
+ */
+export type TranscriptTurn = Turn & {
+  /** The parts of an open turn besides its text, as received, by number. They include the progress of tools. */
+  readonly live?: readonly JoinedPartDelta[]
+}
 
 export type TranscriptState = {
   /**
@@ -18,8 +27,8 @@ export type TranscriptState = {
   readonly conversation: Conversation | null
   /** The participants read from the server, at most 200, and then those who joined since. */
   readonly participants: readonly Participant[]
-  /** Each turn once, in its newest version, by position. An open turn has the text streamed so far. */
-  readonly turns: readonly Turn[]
+  /** Each turn once, in its newest version, by position. An open turn has the content streamed so far. */
+  readonly turns: readonly TranscriptTurn[]
   /**
    * The turns that the client has appended and the server has not acknowledged, to be shown after `turns`. An
    * acknowledged turn moves to `turns` in one change.
@@ -80,11 +89,43 @@ function indexOf(turns: readonly Turn[], position: number): number {
  * Returns the newer of two states of a turn: the one shown, and the one received. An event contains the current state
  * of its turn, so it may repeat the state shown. The text of an open turn only grows.
  */
-function newerOf(shown: Turn, received: Turn): Turn {
+function newerOf(shown: TranscriptTurn, received: Turn): TranscriptTurn {
   if (received.seq !== shown.seq) return received.seq > shown.seq ? received : shown
   if (received.status !== 'STREAMING') return received
   if (shown.status !== 'STREAMING') return shown
-  return received.text.length >= shown.text.length ? received : { ...received, text: shown.text, parts: shown.parts }
+  const { live } = shown
+  const { text } = received.text.length >= shown.text.length ? received : shown
+  return live
+    ? withContent(received, text, live)
+    : { ...received, text, parts: text === received.text ? received.parts : shown.parts }
+}
+
+type Part = Turn['parts'][number]
+
+/** Returns a part of an open turn as far as it was received; null for one that is not shown, such as progress of a tool. */
+function partOf({ part, type, callId, toolName, joined }: JoinedPartDelta): Part | null {
+  if (part) return part
+  if (type === 'REASONING') return { __typename: 'ReasoningPart', reasoning: joined, signature: null }
+  if (type !== 'TOOL_CALL') return null
+  return { __typename: 'ToolCallPart', callId: callId!, name: toolName!, arguments: joined }
+}
+
+/** Returns the open turn with the text, and with each part where it stands in the text. */
+function withContent(turn: Turn, text: string, live: readonly JoinedPartDelta[] = []): TranscriptTurn {
+  const parts: Part[] = []
+  let from = 0
+  const addText = (end: number) => {
+    if (end > from) parts.push({ __typename: 'TextPart', text: text.slice(from, end) })
+    from = end
+  }
+  for (const delta of live) {
+    const part = partOf(delta)
+    if (!part) continue
+    addText(delta.offset)
+    parts.push(part)
+  }
+  addText(text.length)
+  return { ...turn, text, parts, ...(live.length > 0 && { live }) }
 }
 
 /** Adds or replaces a turn. Ignores a turn before the oldest page that was read: the action `older` adds it. */
@@ -104,7 +145,17 @@ function withText(state: TranscriptState, turnId: string, text: string): Transcr
   const index = state.turns.findLastIndex(({ id }) => id === turnId)
   const turn = state.turns[index]
   if (turn?.status !== 'STREAMING' || text.length <= turn.text.length) return state
-  return { ...state, turns: state.turns.with(index, { ...turn, text, parts: [{ __typename: 'TextPart', text }] }) }
+  return { ...state, turns: state.turns.with(index, withContent(turn, text, turn.live)) }
+}
+
+/** Sets a part of an open turn. */
+function withPart(state: TranscriptState, delta: JoinedPartDelta): TranscriptState {
+  const index = state.turns.findLastIndex(({ id }) => id === delta.turnId)
+  const turn = state.turns[index]
+  if (turn?.status !== 'STREAMING') return state
+  const live = [...(turn.live ?? [])]
+  live[delta.number - 1] = delta
+  return { ...state, turns: state.turns.with(index, withContent(turn, turn.text, live)) }
 }
 
 function withParticipant(state: TranscriptState, participant: Participant): TranscriptState {
@@ -146,6 +197,8 @@ function applyEvent(state: TranscriptState, event: FollowedEvent): TranscriptSta
       return withTurn(state, event.by)
     case 'TurnDelta':
       return withText(state, event.turnId, event.joined)
+    case 'TurnPartDelta':
+      return withPart(state, event)
     case 'ParticipantJoined':
     case 'ParticipantLeft':
     case 'ParticipantUpdated': {

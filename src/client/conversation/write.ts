@@ -1,13 +1,14 @@
-// Writes a model's stream to a streaming turn. Sends the text as deltas in order, repeats each until it is
-// acknowledged, sends heartbeats while the model is silent, and commits the turn, or aborts it and keeps its text.
+// Writes a model's stream to a streaming turn. Sends the text and the other parts as deltas in order, repeats each until it
+// is acknowledged, sends heartbeats while the model is silent, and commits the turn, or aborts it and keeps its content.
 
 import { fieldsOf, randomId, type AnsweringOptions, type ConversationName } from '../verbs/calls.ts'
 import type { Connection } from '../transport/connection.ts'
 import { ABORT_TURN, APPEND_DELTA, COMMIT_TURN, OPEN_TURN } from '../verbs/documents.ts'
 import { ColloquyError } from '../transport/errors.ts'
-import type { ContentPartInput, StreamingTurnInput, TokenUsageInput, Turn } from '../generated.ts'
+import type { StreamedPartInput, StreamingTurnInput, Turn } from '../generated.ts'
 import { linkedSignal, sleep } from '../transport/retry.ts'
-import { checkSource, createPartReader, isObject, partsOf, type Piece, type Source } from './stream-parts.ts'
+import { checkSource, createPartReader, isObject, partsOf, type Source } from './stream-parts.ts'
+import { createTaker, sourceError, type Rest, type Sender } from './take-pieces.ts'
 
 export type WriteOptions = AnsweringOptions
   & Partial<StreamingTurnInput> & {
@@ -22,7 +23,7 @@ export type WriteOptions = AnsweringOptions
      * of the model.
      */
     until?: PromiseLike<unknown>
-    /** Whether the model's reasoning becomes a part of the turn, visible to all its viewers. Defaults to false. */
+    /** Whether the model's reasoning becomes parts of the turn, visible to all its viewers. Defaults to false. */
     reasoning?: boolean
     /** Called when the turn is open, before its first text. */
     onOpen?(turn: Turn): void
@@ -42,71 +43,77 @@ const ABORT_MS = 5_000
 
 type Write = { connection: Connection; turnId: string; writerToken: string; heartbeatMs: number }
 
-/** Sends the text of one turn. `failure` rejects with the first permanent error. */
+/** A delta that waits to be sent; `part` is undefined for the text of the turn. */
+type Waiting = { part?: StreamedPartInput | undefined; text: string }
+
+/** Whether the delta only adds text to a part, or completes it. */
+const onlyAdds = (part?: StreamedPartInput) => Object.keys(part ?? {}).every((key) => /^(number|isComplete)$/.test(key))
+
+/** Sends the deltas of one turn. `failure` rejects with the first permanent error. */
 function createSender({ connection, turnId, writerToken, heartbeatMs }: Write, signal: AbortSignal) {
-  let waiting = ''
-  let start = 0
+  const waiting: Waiting[] = []
+  /** Length of the waiting texts, in UTF-16 units. */
+  let length = 0
+  /** The ends of the acknowledged texts, by number of the part; 0 for the text of the turn. */
+  const ends: number[] = []
   let sending: Promise<void> | null = null
   let fail: (error: unknown) => void
   const failure = new Promise<never>((_, reject) => (fail = reject))
   failure.catch(() => {})
 
-  const append = async (text: string, at: { start?: number }) => {
-    await connection.mutate(APPEND_DELTA, { turnId, writerToken, text, ...at }, { signal })
-  }
+  const append = (delta: { text: string; part?: StreamedPartInput | undefined; start?: number }) =>
+    connection.mutate(APPEND_DELTA, { turnId, writerToken, ...delta }, { signal })
   async function send(): Promise<void> {
-    while (waiting !== '') {
-      const text = waiting.slice(0, MAX_DELTA)
-      waiting = waiting.slice(text.length)
-      await append(text, { start })
-      start += text.length
+    while (waiting.length > 0) {
+      const { part, text: whole } = waiting.shift()!
+      const text = whole.slice(0, MAX_DELTA)
+      const rest = whole.slice(MAX_DELTA)
+      const number = part?.number ?? 0
+      if (rest) waiting.unshift({ part: part && { number, isComplete: part.isComplete }, text: rest })
+      length -= text.length
+      const start = ends[number] ?? 0
+      await append({ text, part: rest && part ? { ...part, isComplete: false } : part, start })
+      ends[number] = start + text.length
     }
     sending = null
   }
+  const start = (first: Promise<unknown>) =>
+    first.then(send).catch((error: unknown) => {
+      fail(error)
+    })
   const beat = setInterval(() => {
-    sending ??= append('', {})
-      .then(send)
-      .catch((error: unknown) => fail(error))
+    sending ??= start(append({ text: '' }))
   }, heartbeatMs)
 
   return {
     failure,
-    add(text: string): void {
-      waiting += text
-      sending ??= send().catch((error: unknown) => fail(error))
+    add(text: string, part?: StreamedPartInput): void {
+      const last = waiting.at(-1)
+      length += text.length
+      if (last && last.part?.number === part?.number && !last.part?.isComplete && onlyAdds(part)) {
+        last.text += text
+        if (part?.isComplete) last.part = { ...last.part, ...part }
+      } else waiting.push({ text, part })
+      sending ??= start(Promise.resolve())
     },
-    /** Resolves when at most `limit` UTF-16 units wait to be sent; with 0, when all text is acknowledged. */
+    /** Resolves when at most `limit` UTF-16 units wait to be sent; with 0, when all deltas are acknowledged. */
     async waitFor(limit: number): Promise<void> {
-      while (waiting.length > limit || (limit === 0 && sending)) await Promise.race([failure, sending])
+      while (length > limit || (limit === 0 && sending)) await Promise.race([failure, sending])
     },
     stop: () => clearInterval(beat),
   }
 }
 
-/** The fields of the commit that the source provides. `reasoning` is its whole reasoning text. */
-type Rest = { parts: ContentPartInput[]; reasoning: string; tokenUsage?: TokenUsageInput; model?: string }
-
-/** Adds a piece that is not text to the input of the commit. @throws the error of the model */
-function collect(rest: Rest, piece: Exclude<Piece, { type: 'text' }>): void {
-  const { type, ...given } = piece
-  if (piece.type === 'error') throw sourceError(piece.error)
-  else if (piece.type === 'reasoning') rest.reasoning += piece.text
-  else if (piece.type === 'model') rest.model = piece.model
-  else if (piece.type === 'usage') rest.tokenUsage = { prompt: piece.prompt, completion: piece.completion }
-  else rest.parts.push({ [type]: given } as ContentPartInput)
-}
-
-const sourceError = (cause: unknown) => {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new ColloquyError('SOURCE_FAILED', `The source of the turn failed: ${reason}`, { cause })
-}
-
 /** Reads the source to its end. @throws ColloquyError (SOURCE_FAILED); the sender's error; the reason of `stopped` */
-async function pump(source: Source, sender: ReturnType<typeof createSender>, stopped: Promise<never>): Promise<Rest> {
-  const rest: Rest = { parts: [], reasoning: '' }
+async function pump(
+  source: Source,
+  sender: Sender & Pick<ReturnType<typeof createSender>, 'failure' | 'waitFor'>,
+  { stopped, reasoning }: { stopped: Promise<never>; reasoning: boolean },
+): Promise<Rest> {
+  const rest: Rest = { parts: [] }
   const reader = createPartReader()
   const parts = partsOf(source)
-  const take = (piece: Piece) => (piece.type === 'text' ? sender.add(piece.text) : collect(rest, piece))
+  const take = createTaker(sender, rest, reasoning)
   let count = 0
   try {
     for (; ; count++) {
@@ -146,7 +153,7 @@ const untilSucceeded = async (until: PromiseLike<unknown> | undefined): Promise<
 
 /**
  * Writes a streaming turn from the source, and returns the committed turn. If the source fails, the signal is aborted,
- * or a call fails permanently, the turn is aborted with the text received until then.
+ * or a call fails permanently, the turn is aborted with the content received until then.
  * @throws TypeError if `given` is not a source, before anything is written; a promise is checked when it resolves
  * @throws ColloquyError with the code SOURCE_FAILED, with the source's error as its cause; any other ColloquyError; the
  * reason of the signal
@@ -178,14 +185,12 @@ export async function write(
   try {
     onOpen?.(opened.turn)
     const source = await Promise.race([Promise.resolve(given).catch((e) => Promise.reject(sourceError(e))), stopped])
-    const rest = await pump(source, sender, stopped)
+    const rest = await pump(source, sender, { stopped, reasoning })
     await Promise.race([untilSucceeded(until), sender.failure, stopped])
     await Promise.race([sender.waitFor(0), stopped])
     sender.stop()
-    const parts =
-      reasoning && rest.reasoning ? [{ reasoning: { reasoning: rest.reasoning } }, ...rest.parts] : rest.parts
     const end = {
-      parts: parts.length > 0 ? parts : undefined,
+      parts: rest.parts.length > 0 ? rest.parts : undefined,
       tokenUsage: rest.tokenUsage,
       model: turn.model ?? rest.model,
     }
@@ -193,7 +198,7 @@ export async function write(
     return committed.turn
   } catch (error) {
     sender.stop()
-    // Sends the received text before the abort, for at most ABORT_MS.
+    // Sends what was received before the abort, for at most ABORT_MS.
     await Promise.race([sender.waitFor(0).catch(() => {}), sleep(ABORT_MS)])
     sending.abort()
     await abort(writing, abortReasonOf(error, signal))

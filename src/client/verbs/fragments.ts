@@ -22,6 +22,7 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ... on ToolCallPart { callId name arguments }
   ... on ToolResultPart { callId callTurnId name result }
   ... on FilePart { url mediaType fileName caption }
+  ... on SourcePart { url title }
   ... on DataPart { data }
 }`,
   Turn: `Turn {
@@ -86,6 +87,7 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ... on TurnAppended { turn { ...Turn } }
   ... on TurnOpened { turn { ...Turn } }
   ... on TurnDelta { turnId start end text }
+  ... on TurnPartDelta { turnId number offset type callId toolName start end text isComplete part { ...Part } }
   ... on TurnCommitted { turn { ...Turn } }
   ... on TurnAborted { turn { ...Turn } }
   ... on TurnSuperseded { turn { id seq position } by { ...Turn } }

@@ -52,6 +52,7 @@ function linesOfTurn(state: ChatState, turn: Turn): Line[] {
     if (part.__typename === 'ToolResultPart') {
       return [`[result of ${part.name}: ${oneLine(JSON.stringify(part.result), 200)}]`]
     }
+    if (part.__typename === 'SourcePart') return [`[source ${part.title ?? part.url}]`]
     return part.__typename === 'FilePart'
       ? [`[file ${part.fileName ?? part.url}${part.caption ? `: ${part.caption}` : ''}]`]
       : []

@@ -40,6 +40,19 @@ function OtherPart({ part }: { part: Part }) {
         </p>
       )
     }
+    case 'SourcePart':
+      return (
+        <p>
+          Source{' '}
+          {isLink(part.url) ? (
+            <a href={part.url} target="_blank" rel="noopener noreferrer nofollow" dir="auto">
+              {part.title ?? part.url}
+            </a>
+          ) : (
+            <span dir="auto">{part.title ?? part.url}</span>
+          )}
+        </p>
+      )
     case 'ReasoningPart':
       return (
         <p className="muted context-content" dir="auto">

@@ -23,6 +23,7 @@ const BUILD = `query BuildContext($input: BuildContextInput!) {
           ... on ToolCallPart { callId name arguments }
           ... on ToolResultPart { callId callTurnId name result }
           ... on FilePart { url mediaType fileName caption }
+          ... on SourcePart { url title }
           ... on DataPart { data }
         }
       }

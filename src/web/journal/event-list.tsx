@@ -7,8 +7,8 @@ import { Empty, Failure, Notice } from '../kit/notice.tsx'
 import { countOf, dateOf, isolated } from '../kit/text.ts'
 import { cutSockets } from '../session/sockets.ts'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
-import { categoryOf, gistOf, wordsOf, type Category } from './events.ts'
-import { sentEvent, type EventLine, type Line, type NoteLine } from './lines.ts'
+import { categoryOf, gistOf, partWordsOf, wordsOf, type Category } from './events.ts'
+import { isDelta, sentEvent, type EventLine, type Line, type NoteLine } from './lines.ts'
 import { comparisonText, verdictOf, type Verdict } from './order.ts'
 import { readAgain, useEvents, type Followed } from './follow-events.ts'
 
@@ -52,8 +52,9 @@ const NoteItem = memo(function NoteItem({ line }: { line: NoteLine }) {
 /** Returns what the events of a line did. */
 function summaryOf({ event, count, characters, author }: EventLine, nameOf: (actor: string) => string): string {
   const name = (actor: string) => isolated(nameOf(actor))
-  if (event.__typename === 'TurnDelta') {
-    const text = `${countOf(characters, 'character')} in ${countOf(count, 'delta')}`
+  if (isDelta(event)) {
+    const part = event.__typename === 'TurnPartDelta' ? `${partWordsOf(event)}, ` : ''
+    const text = `${part}${countOf(characters, 'character')} in ${countOf(count, 'delta')}`
     return author === null ? text : `${name(author)}: ${text}`
   }
   return `${gistOf(event, name)}${count > 1 ? ` (${count} events)` : ''}`

@@ -1,6 +1,6 @@
 // Describes the events of a conversation: their types in plain words, and each event in one line.
 
-import type { FollowedEvent, Turn } from '../../client/index.ts'
+import type { FollowedEvent, JoinedPartDelta, Turn } from '../../client/index.ts'
 import { countOf, shorten } from '../kit/text.ts'
 
 /** Groups of types that the list can be limited to. */
@@ -12,6 +12,7 @@ const KINDS: Record<string, Kind> = {
   TurnAppended: { words: 'Turn appended', category: 'turns' },
   TurnOpened: { words: 'Streaming turn opened', category: 'turns' },
   TurnDelta: { words: 'Text streamed', category: 'turns' },
+  TurnPartDelta: { words: 'Part streamed', category: 'turns' },
   TurnCommitted: { words: 'Streaming turn committed', category: 'turns' },
   TurnAborted: { words: 'Streaming turn aborted', category: 'turns' },
   TurnSuperseded: { words: 'Turn edited', category: 'turns' },
@@ -52,6 +53,7 @@ function contentOf(turn: Turn): string {
   if (part?.__typename === 'ToolCallPart') return `calls ${part.name}`
   if (part?.__typename === 'ToolResultPart') return `result of ${part.name ?? 'a tool'}`
   if (part?.__typename === 'FilePart') return `file ${part.fileName ?? part.mediaType}`
+  if (part?.__typename === 'SourcePart') return `source ${part.title ?? part.url}`
   if (part?.__typename === 'DataPart') return 'JSON data'
   return turn.status === 'STREAMING' ? 'no text yet' : 'no text'
 }
@@ -60,6 +62,20 @@ function contentOf(turn: Turn): string {
 const privacyOf = ({ audience }: Turn): string => (audience ? ` (private, ${countOf(audience.length, 'actor')})` : '')
 
 const lower = (state: string) => state.toLowerCase().replaceAll('_', ' ')
+
+/** Returns what a part of an open turn is, in a few words. */
+export function partWordsOf({ type, toolName }: JoinedPartDelta): string {
+  switch (type) {
+    case 'TOOL_CALL':
+      return `calls ${toolName}`
+    case 'TOOL_RESULT':
+      return `result of ${toolName}`
+    case 'TOOL_PROGRESS':
+      return 'progress of a tool'
+    default:
+      return type.toLowerCase()
+  }
+}
 
 /** Returns who did what in one line. `nameOf`: returns the name to show for an actor. */
 export function gistOf(event: FollowedEvent, nameOf: (actor: string) => string): string {

@@ -1,7 +1,7 @@
 // The lines of the list of events: one for each entry, and one for a run of events that are not stored, such as the
 // deltas of a turn. Their number and size are limited.
 
-import type { FollowedEvent } from '../../client/index.ts'
+import type { FollowedEvent, JoinedDelta, JoinedPartDelta } from '../../client/index.ts'
 
 /** A note of the page itself, about its connection. */
 export type Note = { text: string; tone: 'info' | 'bad' | 'good' }
@@ -40,14 +40,18 @@ export const NO_LINES: Lines = { lines: [], size: 0, dropped: 0, count: 0 }
 /** Returns what the events of one line have in common; null for an event with a line of its own. */
 function groupOf(event: FollowedEvent): string | null {
   if (event.__typename === 'TurnDelta') return `delta ${event.turnId}`
+  if (event.__typename === 'TurnPartDelta') return `part ${event.turnId} ${event.number}`
   if (event.__typename === 'PresenceChanged' || event.__typename === 'ParticipantRead')
     return `${event.__typename} ${event.participant.actor}`
   return null
 }
 
+/** Whether the event adds to an open turn. */
+export const isDelta = (event: FollowedEvent): event is JoinedDelta | JoinedPartDelta => 'joined' in event
+
 /** Returns the event as the server sent it. */
 export function sentEvent(event: FollowedEvent): object {
-  if (!('joined' in event)) return event
+  if (!isDelta(event)) return event
   const { joined: _, ...sent } = event
   return sent
 }
@@ -74,7 +78,7 @@ function extended(lines: readonly Line[], group: string): number {
 
 /** Returns the author of the open turn to which a delta belongs; null if no line names it. */
 function authorOf(lines: readonly Line[], event: FollowedEvent): string | null {
-  if (event.__typename !== 'TurnDelta') return null
+  if (!isDelta(event)) return null
   const opened = lines.findLast(
     (line) => line.kind === 'event' && line.event.__typename === 'TurnOpened' && line.event.turn.id === event.turnId,
   ) as (EventLine & { event: { turn: { actor: string } } }) | undefined
@@ -93,7 +97,7 @@ export function withEvent(before: Lines, event: FollowedEvent, limits = LIMITS):
     at: event.at,
     event,
     count: (known?.count ?? 0) + 1,
-    characters: (known?.characters ?? 0) + (event.__typename === 'TurnDelta' ? event.text.length : 0),
+    characters: (known?.characters ?? 0) + (isDelta(event) ? event.text.length : 0),
     author: known ? known.author : authorOf(lines, event),
     size: JSON.stringify(sentEvent(event)).length,
   }

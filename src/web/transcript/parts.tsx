@@ -1,7 +1,8 @@
-// The content of a turn: text, folded reasoning and tool calls, files, data and citations.
+// The content of a turn: text, folded reasoning and tool calls, files, data, sources and citations. An open turn shows what
+// was written so far.
 
 import { memo } from 'react'
-import type { Turn } from '../../client/index.ts'
+import type { JoinedPartDelta, TranscriptTurn, Turn } from '../../client/index.ts'
 import { JsonBlock } from '../kit/copy.tsx'
 import { Markdown, safeUrl } from '../kit/markdown.tsx'
 import { countOf, shorten } from '../kit/text.ts'
@@ -36,13 +37,44 @@ function File({ url, fileName, mediaType, caption }: Extract<ContentPart, { __ty
 const gistOf = (value: unknown): string =>
   shorten(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), 60)
 
-function Part({ part }: { part: ContentPart }) {
+function Source({ url, title }: Extract<ContentPart, { __typename: 'SourcePart' }>) {
+  const href = safeUrl(url)
+  return (
+    <p className="file">
+      <span className="muted">Source </span>
+      {href ? (
+        <a href={href} target="_blank" rel="noopener noreferrer nofollow" dir="auto">
+          {title ?? shorten(url, 80)}
+        </a>
+      ) : (
+        <span dir="auto">{title ?? shorten(url, 80)}</span>
+      )}
+    </p>
+  )
+}
+
+/** The newest progress of each running tool. */
+function Progress({ live }: { live: readonly JoinedPartDelta[] }) {
+  const running = live.filter(({ type, callId }) => type === 'TOOL_PROGRESS' && !hasResult(live, callId))
+  return running.map(({ number, joined }) => (
+    <p key={number} className="muted" dir="auto">
+      {shorten(joined.trimEnd().split('\n').at(-1) ?? '', 200)}
+    </p>
+  ))
+}
+
+const hasResult = (live: readonly JoinedPartDelta[], callId: string | null): boolean =>
+  live.some((part) => part.type === 'TOOL_RESULT' && part.callId === callId)
+
+/** @param isLast whether the part is the last one of a turn that is being written */
+function Part({ part, isLast }: { part: ContentPart; isLast: boolean }) {
   switch (part.__typename) {
     case 'TextPart':
       return <Markdown text={part.text} />
     case 'ReasoningPart':
       return (
-        <details className="fold">
+        // Open while the model thinks.
+        <details className="fold" open={isLast}>
           <summary>Reasoning</summary>
           <Markdown text={part.reasoning} />
         </details>
@@ -67,6 +99,8 @@ function Part({ part }: { part: ContentPart }) {
       )
     case 'FilePart':
       return <File {...part} />
+    case 'SourcePart':
+      return <Source {...part} />
     case 'DataPart':
       return (
         <details className="fold">
@@ -94,14 +128,15 @@ const Citations = ({ citations }: Pick<Turn, 'citations'>) => (
   </details>
 )
 
-/** The content of a turn; of an open turn, the text so far. */
-export const Parts = memo(function Parts({ turn: { parts, citations } }: { turn: Turn }) {
+/** The content of a turn; of an open turn, what was written so far. */
+export const Parts = memo(function Parts({ turn: { parts, citations, status, live = [] } }: { turn: TranscriptTurn }) {
   return (
     <>
       {parts.map((part, index) => (
         // Parts never move: a turn that is being written only grows.
-        <Part key={index} part={part} />
+        <Part key={index} part={part} isLast={status === 'STREAMING' && index === parts.length - 1} />
       ))}
+      <Progress live={live} />
       {citations.length > 0 && <Citations citations={citations} />}
     </>
   )

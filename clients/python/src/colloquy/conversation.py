@@ -155,8 +155,9 @@ class Conversation:
         """Iterate over the events of the conversation: each journal entry once and in order, then live.
 
         Resumes after lost connections. Ends after `ConversationDeleted`, or when the viewer no longer sees the
-        conversation. A `TurnDelta` has `joined`, the text of its turn from the start. A `Gap` means that entries were
-        skipped: read the history again. To stop, leave the loop and call `close()` of the iterator.
+        conversation. A `TurnDelta` has `joined`, the text of its turn from the start, and a `TurnPartDelta` that of its
+        part. A `Gap` means that entries were skipped: read the history again. To stop, leave the loop and call
+        `close()` of the iterator.
 
         after_seq: seq of the entry after which delivery starts; 0 for all entries. Defaults to the newest entry at the
             time of the call.

@@ -20,24 +20,37 @@ def without_utf16_prefix(text: str, units: int) -> str:
 ENDS = ("TurnCommitted", "TurnAborted", "TurnErased")
 
 
+DELTAS = ("TurnDelta", "TurnPartDelta")
+
+
 class MissingText(Exception):
     """Text before the delta is missing. Subscribing again delivers the text from its start."""
 
 
-class Joiner:
-    """The texts of the open turns, by the ids of the turns."""
+class _Text:
+    """The delivered text of a turn or of a part of it."""
 
     def __init__(self) -> None:
-        #: Text that was delivered, and its length in UTF-16 code units.
-        self._texts: dict[str, tuple[str, int]] = {}
+        self.joined = ""
+        #: Length in UTF-16 code units.
+        self.length = 0
+        self.is_complete = False
+
+
+class Joiner:
+    """The texts of the open turns and of their parts, by the ids of the turns."""
+
+    def __init__(self) -> None:
+        #: By number of the part; 0 is the text of the turn.
+        self._texts: dict[str, dict[int, _Text]] = {}
 
     def join(self, event: Event) -> Event | None:
-        """Return the event to deliver. None for a delta whose whole text was delivered before.
+        """Return the event to deliver. None for a delta of which everything was delivered before.
 
-        A delta gets `joined`, the text of its turn up to its end. Raises MissingText.
+        A delta gets `joined`, the text of its turn or part up to its end. Raises MissingText.
         """
         name = event["__typename"]
-        if name == "TurnDelta":
+        if name in DELTAS:
             return self._join_delta(event)
         if name in ENDS:
             self._texts.pop(event["turn"]["id"], None)
@@ -46,11 +59,20 @@ class Joiner:
         return event
 
     def _join_delta(self, event: Event) -> Event | None:
-        known, length = self._texts.get(event["turnId"], ("", 0))
-        if event["start"] > length:
+        number = event.get("number", 0)
+        parts = self._texts.setdefault(event["turnId"], {})
+        known = parts.get(number)
+        is_new = known is None and number > 0
+        known = known or _Text()
+        if event["start"] > known.length:
             raise MissingText
-        text = without_utf16_prefix(event["text"], length - event["start"])
-        if text == "":
+        text = without_utf16_prefix(event["text"], known.length - event["start"])
+        is_complete = event.get("isComplete", False)
+        if text == "" and not is_new and is_complete == known.is_complete:
             return None
-        self._texts[event["turnId"]] = (known + text, length + utf16_length(text))
-        return {**event, "start": length, "text": text, "joined": known + text}
+        start = known.length
+        known.joined += text
+        known.length += utf16_length(text)
+        known.is_complete = is_complete
+        parts[number] = known
+        return {**event, "start": start, "text": text, "joined": known.joined}

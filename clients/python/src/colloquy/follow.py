@@ -44,7 +44,7 @@ class _Follower:
         self._wanted: frozenset[str] | None = None
         if types is not None:
             self._wanted = frozenset(map(_type_name, types)) | _ALWAYS
-            ends = _END_TYPES if "TURN_DELTA" in types else ()
+            ends = _END_TYPES if {"TURN_DELTA", "TURN_PART_DELTA"} & set(types) else ()
             self._query = {**query, "types": sorted({*types, *ends})}
         self._joiner = Joiner()
         #: Whether the server has sent anything on the newest connection.
