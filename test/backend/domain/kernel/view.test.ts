@@ -14,7 +14,8 @@ import {
   removeParticipant,
 } from '../../../../src/domain/conversation/participant/participant.ts'
 import { getUnreadCounts } from '../../../../src/domain/conversation/participant/participant-details.ts'
-import { abortTurn, appendDelta, commitTurn } from '../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortTurn, commitTurn } from '../../../../src/domain/turn/streaming/stream.ts'
 import { openTurn } from '../../../../src/domain/turn/append/append.ts'
 import { countOfTurns, pageOfTurns } from '../../../../src/domain/turn/history.ts'
 import { updateParticipant } from '../../../../src/domain/conversation/participant/update-participant.ts'

@@ -15,7 +15,8 @@ import {
   type AddParticipantInput,
 } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { getUnreadCounts, MAX_UNREAD } from '../../../../../src/domain/conversation/participant/participant-details.ts'
-import { abortTurn, appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { pageOfTurns } from '../../../../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'

@@ -8,7 +8,7 @@ import {
   getUnreadCounts,
 } from '../../../../../src/domain/conversation/participant/participant-details.ts'
 import { recall } from '../../../../../src/domain/memory/recall/recall.ts'
-import { appendDelta } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
 import { summarize } from '../../../../../src/domain/memory/summary/compact.ts'
 import { getSummaries } from '../../../../../src/domain/memory/summary/summary.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'

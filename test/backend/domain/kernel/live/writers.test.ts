@@ -1,7 +1,7 @@
 // The presence of authors: writing makes them ONLINE, without a write or a message for each delta.
 
 import { describe, expect, it } from 'vitest'
-import { appendDelta } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
 import { getPresence, setPresence } from '../../../../../src/domain/conversation/presence.ts'
 import { conversationTopic } from '../../../../../src/domain/kernel/live/publisher.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'

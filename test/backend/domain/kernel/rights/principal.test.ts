@@ -12,7 +12,8 @@ import {
   removeParticipant,
 } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { lessTrusted, type Right } from '../../../../../src/domain/kernel/rights/principal.ts'
-import { commitTurn, appendDelta } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../../../../src/domain/turn/turn.ts'

@@ -8,7 +8,8 @@ import {
   startEmbeddingWorker,
   type EmbeddingWorker,
 } from '../../../../../src/domain/memory/indexing/worker.ts'
-import { appendDelta, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'
 import { claimConversations } from '../../../../../src/store/sql/memory/indexing/embedding-conversations.ts'
