@@ -1,6 +1,6 @@
-// The time from the first chunk that a provider sends to the first delta that a subscriber receives: with Postgres and
-// Redis between two server processes, and on the embedded database within one. The provider is a server in this process
-// that speaks OpenAI's protocol, so the time includes the official SDK.
+// The time from the first chunk that a provider sends to the first delta that a subscriber receives, of text and of a tool
+// call: with Postgres and Redis between two server processes, and on the embedded database within one. The provider is a
+// server in this process that speaks OpenAI's protocol, so the time includes the official SDK.
 
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -24,21 +24,39 @@ const LIMIT_MS = 15
 const chunk = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 0, model: 'm', choices: [{ index: 0, delta, ...more }] })}\n\n`
 
-/** Starts the provider. `sentAt` returns the time at which it sent the first chunk of its latest reply, ms. */
+/** What the provider replies with. The first chunk of a tool call has its name, and the second one its arguments. */
+type Kind = 'text' | 'tool call'
+
+const TOOL = { name: 'look_up', schema: { type: 'object' } }
+const call = (more: object) => chunk({ tool_calls: [{ index: 0, ...more }] })
+const CHUNKS: Record<Kind, [first: string, second: string]> = {
+  text: [chunk({ role: 'assistant', content: 'Once ' }), chunk({ content: 'upon a time.' })],
+  'tool call': [
+    call({ id: 'call_1', type: 'function', function: { name: TOOL.name, arguments: '' } }),
+    call({ function: { arguments: '{"word":"tide"}' } }),
+  ],
+}
+
+/**
+ * Starts the provider. It calls the tool if it gets one. `sentAt` returns the time at which it sent the first chunk of
+ * its latest reply, ms.
+ */
 async function startProvider() {
   let sentAt = 0
-  const answer = async (response: ServerResponse) => {
+  const answer = async (response: ServerResponse, [first, second]: [string, string]) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     // Delay the first chunk, as a model does.
     await sleep(20)
     sentAt = performance.now()
-    response.write(chunk({ role: 'assistant', content: 'Once ' }))
+    response.write(first)
     await sleep(20)
-    response.write(chunk({ content: 'upon a time.' }))
+    response.write(second)
     response.end(`${chunk({}, { finish_reason: 'stop' })}data: [DONE]\n\n`)
   }
   const server = createServer((request, response) => {
-    request.resume().on('end', () => void answer(response))
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => (body += text))
+    request.on('end', () => void answer(response, CHUNKS[body.includes(TOOL.name) ? 'tool call' : 'text']))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -61,10 +79,16 @@ const CREATE = `mutation ($input: CreateConversationInput!) {
   r: createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } }
 }`
 const RUN = `mutation ($input: RunTurnInput!) {
-  r: runTurn(input: $input) { ... on RunTurnPayload { run { state } } ... on UserError { message } }
+  r: runTurn(input: $input) { ... on RunTurnPayload { run { id } } ... on UserError { message } }
+}`
+const CANCEL = `mutation ($input: CancelRunInput!) {
+  r: cancelRun(input: $input) { ... on CancelRunPayload { run { id } } ... on UserError { message } }
 }`
 const DELTAS = `subscription ($id: ID!) {
-  conversationEvents(conversationId: $id, types: [TURN_DELTA]) { ... on TurnDelta { start text } }
+  conversationEvents(conversationId: $id, types: [TURN_DELTA, TURN_PART_DELTA]) {
+    ... on TurnDelta { start text }
+    ... on TurnPartDelta { start text toolName }
+  }
 }`
 
 const connect = ({ port }: ServerProcess): Client =>
@@ -75,7 +99,11 @@ const connect = ({ port }: ServerProcess): Client =>
   })
 
 /** Starts RUNS runs on `runner`, with the subscriber on `watched`. Returns the median time to the first delta, ms. */
-async function measure(runner: ServerProcess, watched: ServerProcess, provider: { sentAt(): number }): Promise<number> {
+async function measure(
+  [runner, watched]: readonly [ServerProcess, ServerProcess],
+  provider: { sentAt(): number },
+  kind: Kind,
+): Promise<number> {
   const participants = [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }]
   const { conversation } = await post(runner, CREATE, { participants })
   const { id } = conversation as { id: string }
@@ -83,20 +111,26 @@ async function measure(runner: ServerProcess, watched: ServerProcess, provider: 
   let receivedAt = 0
   const events = client.iterate<{ conversationEvents: { start: number } }>({ query: DELTAS, variables: { id } })
   const reading = (async () => {
-    for await (const { data } of events) if (data?.conversationEvents.start === 0) receivedAt = performance.now()
+    for await (const { data } of events) {
+      const isFirst = data?.conversationEvents.start === 0 && receivedAt < provider.sentAt()
+      if (isFirst) receivedAt = performance.now()
+    }
   })()
   await sleep(500)
   const times: number[] = []
   for (let n = 0; n < WARM_UP + RUNS; n++) {
-    await post(runner, RUN, {
+    const { run } = await post(runner, RUN, {
       conversationId: id,
       actor: 'bot',
       provider: 'local',
       turns: [{ role: 'USER', content: `Tell me story ${n}.` }],
+      tools: kind === 'text' ? [] : [TOOL],
     })
     await sleep(PAUSE_MS)
     if (receivedAt < provider.sentAt()) throw new Error('A delta did not arrive.')
     if (n >= WARM_UP) times.push(receivedAt - provider.sentAt())
+    // The run waits for the result of the call.
+    if (kind === 'tool call') await post(runner, CANCEL, { runId: (run as { id: string }).id })
   }
   await events.return?.()
   await client.dispose()
@@ -128,23 +162,30 @@ export async function firstDelta({ services, progress }: Bench): Promise<Report>
   const stopAll = () => Promise.all(started.splice(0).map((server) => server.stop()))
   try {
     const embedded = await start({ DATABASE_URL: '', REDIS_URL: '', DATA_DIR: join(directory, 'data') })
-    const own = await measure(embedded, embedded, provider)
-    progress(`embedded: ${format(own)} ms`)
-    await stopAll()
-    const shared = await withDatabase(services.databaseUrl, async (url) => {
+    const figures: Figure[] = []
+    const measureBoth = async (where: string, servers: readonly [ServerProcess, ServerProcess]) => {
+      for (const kind of ['text', 'tool call'] as const) {
+        const time = await measure(servers, provider, kind)
+        figures.push(figure(`${kind}, ${where}`, time))
+        progress(`${kind}, ${where}: ${format(time)} ms`)
+      }
+      await stopAll()
+    }
+    await measureBoth('embedded, one process', [embedded, embedded])
+    await withDatabase(services.databaseUrl, async (url) => {
       const env = { DATABASE_URL: url, REDIS_URL: services.redisUrl }
-      const pair = [await start(env), await start(env)] as const
       try {
-        return await measure(...pair, provider)
+        await measureBoth('Postgres and Redis, between two processes', [await start(env), await start(env)])
       } finally {
         await stopAll()
       }
     })
-    progress(`Postgres and Redis: ${format(shared)} ms`)
     return {
       title: "First delta of a run at a subscriber, after the provider's first chunk",
-      figures: [figure('embedded, one process', own), figure('Postgres and Redis, between two processes', shared)],
-      notes: [`The median of ${RUNS} runs. The provider sends its first chunk 20 ms after the request.`],
+      figures,
+      notes: [
+        `The median of ${RUNS} runs. The provider sends its first chunk 20 ms after the request, for a tool call its name.`,
+      ],
     }
   } finally {
     await stopAll()
