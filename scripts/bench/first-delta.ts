@@ -1,6 +1,7 @@
 // The time from the first chunk that a provider sends to the first delta that a subscriber receives, of text and of a tool
 // call: with Postgres and Redis between two server processes, and on the embedded database within one. The provider is a
-// server in this process that speaks OpenAI's protocol, so the time includes the official SDK.
+// server in this process that speaks OpenAI's protocol, so the time includes the official SDK. Also the time from
+// cancelRun at the subscriber's server to the end of the provider's call.
 
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -20,12 +21,17 @@ const WARM_UP = 10
 const PAUSE_MS = 100
 /** The maximum median, ms. */
 const LIMIT_MS = 15
+const STOPS = 20
+/** The maximum median time from cancelRun to the end of the call, ms. */
+const STOP_LIMIT_MS = 1_000
 
 const chunk = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 0, model: 'm', choices: [{ index: 0, delta, ...more }] })}\n\n`
 
 /** What the provider replies with. The first chunk of a tool call has its name, and the second one its arguments. */
 type Kind = 'text' | 'tool call'
+/** In a message, makes the provider write until its call ends. */
+const ENDLESS = 'Never stop.'
 
 const TOOL = { name: 'look_up', schema: { type: 'object' } }
 const call = (more: object) => chunk({ tool_calls: [{ index: 0, ...more }] })
@@ -39,10 +45,17 @@ const CHUNKS: Record<Kind, [first: string, second: string]> = {
 
 /**
  * Starts the provider. It calls the tool if it gets one. `sentAt` returns the time at which it sent the first chunk of
- * its latest reply, ms.
+ * its latest reply, ms, and `endedAt` that at which its latest endless call was ended; 0 while none was.
  */
 async function startProvider() {
   let sentAt = 0
+  let endedAt = 0
+  const writeUntilEnded = async (response: ServerResponse) => {
+    endedAt = 0
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.on('close', () => (endedAt = performance.now()))
+    for (; endedAt === 0; await sleep(20)) response.write(CHUNKS.text[1])
+  }
   const answer = async (response: ServerResponse, [first, second]: [string, string]) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     // Delay the first chunk, as a model does.
@@ -56,12 +69,20 @@ async function startProvider() {
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (text: string) => (body += text))
-    request.on('end', () => void answer(response, CHUNKS[body.includes(TOOL.name) ? 'tool call' : 'text']))
+    request.on('end', () => {
+      if (body.includes(ENDLESS)) return void writeUntilEnded(response)
+      void answer(response, CHUNKS[body.includes(TOOL.name) ? 'tool call' : 'text'])
+    })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, sentAt: () => sentAt, close: () => server.close() }
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    sentAt: () => sentAt,
+    endedAt: () => endedAt,
+    close: () => server.close(),
+  }
 }
 
 async function post(server: ServerProcess, query: string, input: object): Promise<Record<string, unknown>> {
@@ -138,10 +159,31 @@ async function measure(
   return median(times)
 }
 
-const figure = (label: string, ours: number): Figure => ({
+/** Cancels STOPS runs of `runner` on `other`. Returns the median time until the provider's call has ended, ms. */
+async function measureStop(
+  [runner, other]: readonly [ServerProcess, ServerProcess],
+  provider: { endedAt(): number },
+): Promise<number> {
+  const participants = [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }]
+  const { conversation } = await post(runner, CREATE, { participants })
+  const times: number[] = []
+  for (let n = 0; n < STOPS; n++) {
+    const turns = [{ role: 'USER', content: ENDLESS }]
+    const input = { conversationId: (conversation as { id: string }).id, actor: 'bot', provider: 'local', turns }
+    const { run } = await post(runner, RUN, { ...input, wait: false })
+    await sleep(PAUSE_MS)
+    const at = performance.now()
+    await post(other, CANCEL, { runId: (run as { id: string }).id })
+    while (provider.endedAt() === 0) await sleep(1)
+    times.push(provider.endedAt() - at)
+  }
+  return median(times)
+}
+
+const figure = (label: string, ours: number, limit = LIMIT_MS): Figure => ({
   label,
   ours,
-  theirs: LIMIT_MS,
+  theirs: limit,
   against: 'the limit',
   unit: 'ms',
   better: 'smaller',
@@ -169,6 +211,9 @@ export async function firstDelta({ services, progress }: Bench): Promise<Report>
         figures.push(figure(`${kind}, ${where}`, time))
         progress(`${kind}, ${where}: ${format(time)} ms`)
       }
+      const stop = await measureStop(servers, provider)
+      figures.push(figure(`stop, ${where}`, stop, STOP_LIMIT_MS))
+      progress(`stop, ${where}: ${format(stop)} ms`)
       await stopAll()
     }
     await measureBoth('embedded, one process', [embedded, embedded])
@@ -181,7 +226,8 @@ export async function firstDelta({ services, progress }: Bench): Promise<Report>
       }
     })
     return {
-      title: "First delta of a run at a subscriber, after the provider's first chunk",
+      title:
+        "First delta of a run at a subscriber after the provider's first chunk, and end of its call after cancelRun",
       figures,
       notes: [
         `The median of ${RUNS} runs. The provider sends its first chunk 20 ms after the request, for a tool call its name.`,

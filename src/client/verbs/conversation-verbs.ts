@@ -114,6 +114,11 @@ export type ConversationVerbs = {
    * resolves at once. @throws ColloquyError
    */
   run(input: With<RunTurnInput>): Promise<RunWithReplies>
+  /**
+   * Cancels the runs that have not ended, among the newest 50: all of them, or those of one agent. Whichever process
+   * executes a run ends its call of the provider. Returns the cancelled runs. @throws ColloquyError
+   */
+  stop(options?: { actor?: string } & RequestOptions): Promise<Run[]>
 }
 
 /** Yields the run now and after each change, until it has ended. */
@@ -178,6 +183,21 @@ export function createConversationVerbs(connection: Connection, name: Conversati
       const started = { clientId: randomId(), ...input, wait: false, signal }
       const { run } = (await call(documents.RUN_TURN, started)) as { run: RunWithReplies }
       return wait && run.state === 'RUNNING' ? settled(connection, run.id, { signal }) : run
+    },
+    async stop({ actor, signal } = {}) {
+      const { nodes } = (await read(documents.LIST_RUNS, { signal })).runs as Page<Run>
+      const active = nodes.filter((run) => run.endedAt === null && (actor ?? run.actor) === run.actor)
+      const stopped = active.map(({ id: runId }) =>
+        mutate(documents.CANCEL_RUN, { runId }, { signal }).then(
+          ({ run }) => [run as Run],
+          (error: unknown) => {
+            // The run has ended meanwhile.
+            if (error instanceof ColloquyError && error.code === 'CONFLICT') return []
+            throw error
+          },
+        ),
+      )
+      return (await Promise.all(stopped)).flat()
     },
   }
 }

@@ -6,7 +6,7 @@ import { requestedApprovals } from '../../../support/approvals.ts'
 import { backends } from '../../../support/backend.ts'
 import { clientOf, TRANSPORTS } from '../../../support/client.ts'
 import { createProxy } from '../../../support/proxy.ts'
-import { createScriptedProvider, gate } from '../../../support/scripted-provider.ts'
+import { createScriptedProvider, forever, gate } from '../../../support/scripted-provider.ts'
 import { useServer } from '../../../support/server.ts'
 
 describe.each(backends)('the client on $name', (backend) => {
@@ -45,6 +45,22 @@ describe.each(backends)('the client on $name', (backend) => {
     expect(await conversation.delete()).toMatchObject({ deletedConversationId: id, receipt: { turns: 1 } })
     await expect(conversation.read()).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await expect(conversation.turns()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('stops the runs of all agents or of one, from another device', async () => {
+    const { as, client, conversation } = await start()
+    await conversation.addParticipant({ actor: 'second', kind: 'AGENT' })
+    const turns = [{ role: 'USER' as const, content: 'Go on.' }]
+    const run = async (actor: string) => {
+      provider.next(['Half', forever])
+      return (await conversation.run({ actor, provider: 'scripted', turns, wait: false })).id
+    }
+    const [first, second] = [await run('bot'), await run('second')]
+    const other = as('bob').conversation({ key: 'k' })
+    expect((await other.stop({ actor: 'second' })).map(({ id, state }) => [id, state])).toEqual([[second, 'CANCELLED']])
+    expect(await client.readRun(first)).toMatchObject({ state: 'RUNNING' })
+    expect((await other.stop()).map(({ id }) => id)).toEqual([first])
+    expect(await other.stop()).toEqual([])
   })
 
   it('reads turns in pages, and all of them by itemsOf', async () => {
