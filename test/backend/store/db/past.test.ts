@@ -34,6 +34,7 @@ describe.each(backends)('the past on $name', (backend) => {
       'fact_source',
       'journal',
       'participant',
+      'stream_part',
       'summary',
       'superseded_fact',
       'turn',

@@ -84,7 +84,7 @@ describe.runIf(server)('a database with partitions', () => {
       return { views: views.rows, triggers: triggers.rows }
     }
     const expected = await read(plain)
-    expect(expected.views).toHaveLength(12)
+    expect(expected.views).toHaveLength(13)
     expect(await read(partitioned)).toEqual(expected)
   })
 
