@@ -152,6 +152,12 @@ BEGIN
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
     VALUES (t.conversation_id, last, 'CLAIM_RELEASED', claimed.turn_id, t.actor);
   END IF;
+  -- The turns that arrived while the run was executed, and that it has taken up.
+  IF p_status = 'COMMITTED' AND NOT has_open_calls(p_parts) THEN
+    UPDATE wake_up w SET answered_at = now(), answer_id = p_turn
+    WHERE w.conversation_id = t.conversation_id AND w.actor = t.actor AND w.run_id = t.trace_id
+      AND w.answered_at IS NULL AND w.dropped_reason IS NULL;
+  END IF;
   UPDATE journal x
   SET last_seq = last, updated_at = now(),
       turn_count = x.turn_count + (p_status = 'COMMITTED' AND t.audience IS NULL)::integer,

@@ -26,6 +26,24 @@ export const RespondEnum = builder.enumType('Respond', {
   } as const,
 })
 
+export const Steering = builder.enumType('Steering', {
+  description:
+    'What turns that wake up an agent of the server while it runs do. A private turn for other readers than those of the '
+    + 'running answer is always answered afterwards, with an answer of its own.',
+  values: {
+    NEXT_ROUND: {
+      description:
+        'The next call of the model answers them: after the tool calls of the current reply, or else after the run.',
+    },
+    QUEUE: { description: 'They are answered after the run, each on its own.' },
+    INTERRUPT: {
+      description:
+        'They interrupt the reply that the model writes, which keeps its text, and the next call of the model answers them. '
+        + 'Tools that are being executed are not interrupted.',
+    },
+  } as const,
+})
+
 const TOKENS = `1 to ${MAX_AGENT_TOKENS.toLocaleString('en-US')}`
 
 export const AgentInput = builder.inputType('AgentInput', {
@@ -58,6 +76,10 @@ export const AgentInput = builder.inputType('AgentInput', {
     reasoning: t.boolean({
       description:
         'Whether the reasoning of the model becomes parts of its turns, which all their viewers see. Defaults to false.',
+    }),
+    steering: t.field({
+      type: Steering,
+      description: 'What turns that wake up the agent while it runs do. Defaults to NEXT_ROUND.',
     }),
   }),
 })
@@ -98,6 +120,12 @@ const AgentSettings = builder
         description: 'Whether the reasoning of the model becomes parts of its turns.',
         sharing: 'SHAREABLE',
         resolve: ({ reasoning }) => reasoning ?? false,
+      }),
+      steering: t.field({
+        type: Steering,
+        description: 'What turns that wake up the agent while it runs do.',
+        sharing: 'SHAREABLE',
+        resolve: ({ steering }) => steering ?? 'NEXT_ROUND',
       }),
     }),
   })

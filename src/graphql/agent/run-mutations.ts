@@ -17,6 +17,7 @@ import { builder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { ContextStrategyEnum, SemanticRecallInput } from '../memory/context.ts'
 import { orErrors, payload } from '../kernel/errors.ts'
+import { Steering } from './agent.ts'
 import { ToolDefinitionInput } from './tool-definition.ts'
 
 const number = (value: number) => value.toLocaleString('en-US')
@@ -116,6 +117,12 @@ const RunTurnInput = builder.inputType('RunTurnInput', {
       description:
         'Whether the reasoning of the model becomes parts of its turns, which all their viewers see. Defaults to that of the '
         + 'settings of the agent, or else to false.',
+    }),
+    steering: t.field({
+      type: Steering,
+      description:
+        'What turns that wake up the agent while it runs do. Defaults to that of the settings of the agent, or else to '
+        + 'NEXT_ROUND.',
     }),
     context: t.field({ type: RunContextInput, description: 'Options for building the messages for the model.' }),
     agentContext: t.field({

@@ -17,6 +17,10 @@ export const MAX_INSTRUCTIONS = 65_536
 /** Maximum value of `maxTokens` (the tokens of one reply) and of `tokenBudget` (the tokens of one context). */
 export const MAX_AGENT_TOKENS = 10_000_000
 
+/** How a turn that wakes up an agent while it runs is answered. */
+export const STEERING = ['NEXT_ROUND', 'QUEUE', 'INTERRUPT'] as const
+export type Steering = (typeof STEERING)[number]
+
 /** How the server runs an agent. A null or omitted field uses the default of runTurn. */
 export const agentInput = z.object({
   provider: name,
@@ -27,6 +31,7 @@ export const agentInput = z.object({
   tokenBudget: between(1, MAX_AGENT_TOKENS).nullish(),
   tokensPerDay: tokensPerDay.nullish(),
   reasoning: z.boolean().nullish(),
+  steering: z.enum(STEERING).nullish(),
 })
 export type AgentSettings = z.output<typeof agentInput>
 

@@ -7,6 +7,7 @@ import { lockJournal, writeEntry } from '../../../store/sql/turn/journal/write-e
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import { readRun } from '../../../store/sql/agent/run/read-runs.ts'
 import { writeRunState } from '../../../store/sql/agent/run/runs.ts'
+import { dropTakenWakeUps } from '../../../store/sql/agent/wake-up/take-wake-ups.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { announceEntries, type Publisher } from '../../kernel/live/publisher.ts'
@@ -77,6 +78,7 @@ export async function changeRun(
     })
     await also?.(tx, run)
     if (isEnded(next)) await cancelApprovals(tx, { runId: id })
+    if (next === 'CANCELLED') await dropTakenWakeUps(tx, run)
     const seq = await writeEntry(tx, conversationId, 'RUN_CHANGED', { runId: id })
     afterCommit(() => {
       announceEntries(deps, [{ tenant, conversationId, first: journal.lastSeq + 1, last: seq }])

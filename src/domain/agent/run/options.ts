@@ -1,7 +1,7 @@
 // The options of a run: the input of the caller, and the options that are stored with the run until it ends.
 
 import { z } from 'zod'
-import { MAX_INSTRUCTIONS } from '../definition/agent-settings.ts'
+import { MAX_INSTRUCTIONS, STEERING } from '../definition/agent-settings.ts'
 import { MAX_TOKENS } from '../../kernel/call-defaults.ts'
 import { contextOptions, NEEDS_RECALL } from '../../memory/context/options.ts'
 import { between, json, text } from '../../kernel/input.ts'
@@ -24,6 +24,7 @@ export const optionFields = {
   maxTokens: between(1, MAX_TOKENS).nullish(),
   maxRounds: between(1, ROUNDS.max).nullish(),
   reasoning: z.boolean().nullish(),
+  steering: z.enum(STEERING).nullish(),
   context: contextInput.nullish(),
   agentContext: json.nullish(),
 }

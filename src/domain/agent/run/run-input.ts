@@ -93,6 +93,7 @@ export function mergeOptions(given: ParsedRunTurn, { settings }: Agent): RunOpti
     maxTokens: given.maxTokens ?? settings?.maxTokens,
     maxRounds: given.maxRounds,
     reasoning: given.reasoning ?? settings?.reasoning,
+    steering: given.steering ?? settings?.steering,
     context: { ...given.context, tokenBudget },
     agentContext: given.agentContext,
   }

@@ -30,7 +30,7 @@ import { execute } from './answer/execute.ts'
 import { runLeaseSeconds } from './state.ts'
 import { optionsOf, storedOptions } from './options.ts'
 import { requireQuota } from './quota.ts'
-import type { HeldRun, WaitingState } from './answer/reply.ts'
+import type { HeldRun, WaitingState } from './answer/held-run.ts'
 import { newestAnswered, requireAnswered, type Answered } from './answer/answered-turn.ts'
 import { requireDecided } from './approval/request-approvals.ts'
 import { requireRun } from './run.ts'
@@ -211,7 +211,7 @@ async function presentAmong(
 /** Starts to execute the run in this process. */
 function executeHere(deps: RunDeps, run: RunRow & { holder: string }, how: Pick<HeldRun, 'claimToken' | 'from'>): void {
   const options = optionsOf(run)
-  const held = { run, options, tools: offeredTools(options.tools, deps.tools), ...how }
+  const held = { run, options, tools: offeredTools(options.tools, deps.tools), claims: [], taken: 0, ...how }
   deps.runs.start(run.id, (signal) => execute(deps, held, signal))
 }
 

@@ -13,12 +13,14 @@ import { readerOf } from '../credential.ts'
 import { readDecidedReply } from '../approval/decided-reply.ts'
 import type { RunDeps } from '../deps.ts'
 import { failureOf, RunFailure, RunLost } from './failure.ts'
-import { holdClaimAgain, type HeldClaim } from './hold-claim.ts'
+import { holdClaimAgain } from './hold-claim.ts'
 import { runLeaseSeconds, type RunEvent } from '../state.ts'
 import { ROUNDS } from '../options.ts'
-import { agentOf, writeReply, type HeldRun, type Reply } from './reply.ts'
+import type { HeldRun } from './held-run.ts'
+import { agentOf, writeReply, type Reply } from './reply.ts'
 import { requestApprovals } from '../approval/request-approvals.ts'
 import { callsToApprove, settleCalls, type CallDecision, type SettledCall } from '../tools/settle-calls.ts'
+import { watchForTurns, type TurnWatch } from './steering.ts'
 import { executeTool, invalidCalls } from '../tools/tools.ts'
 import { persist } from './turn-writer.ts'
 
@@ -116,15 +118,33 @@ async function answerDecided(deps: RunDeps, held: HeldRun, signal: AbortSignal):
   return answerCalls(deps, held, { ...reply, round: held.run.round }, signal)
 }
 
-/** Executes one round: writes a reply, and appends the results of its tool calls or requests approvals of them. */
-async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Outcome> {
+/** Claims the turn that woke up the agent again, if one did. */
+async function claimAgain(deps: RunDeps, held: HeldRun): Promise<void> {
+  const claim = await persist(deps, () => holdClaimAgain(deps, held.run))
+  if (claim) held.claims.push(claim)
+  held.claimToken = claim?.token ?? null
+}
+
+/**
+ * Executes one round: writes a reply, and appends the results of its tool calls or requests approvals of them. A reply
+ * that a newer turn interrupts keeps its text; the next round answers that turn too.
+ */
+async function nextRound(deps: RunDeps, held: HeldRun, turns: TurnWatch, signal: AbortSignal): Promise<Outcome> {
   const { run, options } = held
   const maxRounds = options.maxRounds ?? ROUNDS.default
   if (run.round >= maxRounds) {
     throw new RunFailure('TOO_MANY_ROUNDS', `The agent has not answered after ${maxRounds} calls of the provider.`)
   }
-  const reply = await writeReply(deps, held, signal)
-  held.run = { ...run, round: reply.round, turnId: reply.turn.id }
+  const steered = turns.nextSignal()
+  const reply = await writeReply(deps, held, AbortSignal.any([signal, steered])).catch((error: unknown) => {
+    if (signal.aborted || !steered.aborted) throw error
+    return null
+  })
+  if (reply === null) {
+    // The abort of the reply has released the claim.
+    if (held.claimToken !== null) await claimAgain(deps, held)
+    return null
+  }
   const { calls } = reply
   if (calls.length === 0) return { event: 'complete' }
   const problems = invalidCalls(calls, held.tools)
@@ -158,14 +178,21 @@ async function finish(
   await persist(deps, () => changeRun(deps, run, { ...how, heldBy: run.holder }))
 }
 
-async function runRounds(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<void> {
+async function runRounds(deps: RunDeps, held: HeldRun, turns: TurnWatch, signal: AbortSignal): Promise<void> {
   let outcome = held.from === 'WAITING_FOR_APPROVAL' ? await answerDecided(deps, held, signal) : null
-  while (outcome === null) outcome = await nextRound(deps, held, signal)
+  while (outcome === null) outcome = await nextRound(deps, held, turns, signal)
   await finish(deps, held, outcome)
 }
 
-/** Renews the lease until the returned function is called. Calls `lose` when another process or call ends the run. */
-async function keepLease(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<() => void> {
+/**
+ * Renews the lease until the returned function is called. Calls `lose` when another process or call ends the run, and
+ * `onRenew` with each periodic renewal.
+ */
+async function keepLease(
+  deps: RunDeps,
+  { run }: HeldRun,
+  { lose, onRenew }: { lose: () => void; onRenew: () => void },
+): Promise<() => void> {
   const leaseMs = runLeaseSeconds(deps) * 1000
   const key = { id: run.id, holder: run.holder, leaseMs }
   const renew = () =>
@@ -174,7 +201,10 @@ async function keepLease(deps: RunDeps, { run }: HeldRun, lose: () => void): Pro
       (err: unknown) => deps.log.warn({ err, runId: run.id }, 'could not renew the lease of a run; trying again'),
     )
   // A renewal that takes long does not delay the next one.
-  const stopRenewing = every(deps.clock, leaseMs / 3, () => void renew())
+  const stopRenewing = every(deps.clock, leaseMs / 3, () => {
+    void renew()
+    onRenew()
+  })
   // A cancellation is announced. If the announcement is lost, the next renewal detects the cancellation.
   const unsubscribe = await subscribeToRun(deps, run.id, () => void renew())
   return () => {
@@ -192,18 +222,19 @@ export async function execute(deps: RunDeps, held: HeldRun, stop: AbortSignal): 
   const timer = deps.clock.setTimeout(() => halt.abort('TIME_LIMIT'), deps.runLimits.maxMs)
   const signal = AbortSignal.any([stop, halt.signal])
   let release = () => {}
-  let claim: HeldClaim | null = null
+  let turns: TurnWatch | null = null
   try {
-    release = await keepLease(deps, held, () => halt.abort('CANCELLED'))
-    if (held.from !== null) claim = await persist(deps, () => holdClaimAgain(deps, held.run))
-    held.claimToken ??= claim?.token ?? null
-    await runRounds(deps, held, signal)
+    turns = await watchForTurns(deps, held)
+    release = await keepLease(deps, held, { lose: () => halt.abort('CANCELLED'), onRenew: turns.check })
+    if (held.from !== null) await claimAgain(deps, held)
+    await runRounds(deps, held, turns, signal)
   } catch (error) {
     await end(deps, held, signal.aborted ? stoppedBy(signal.reason, deps.runLimits.maxMs) : error)
   } finally {
     deps.clock.clearTimeout(timer)
     release()
-    await claim?.release()
+    turns?.stop()
+    await Promise.all(held.claims.map((claim) => claim.release()))
   }
 }
 

@@ -20,35 +20,23 @@ import { notAllowed, readerOf, sourcesFor } from '../credential.ts'
 import type { RunDeps } from '../deps.ts'
 import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { runLeaseSeconds } from '../state.ts'
-import type { RunOptions } from '../options.ts'
+import type { HeldRun } from './held-run.ts'
 import { composePrompt } from './prompt.ts'
 import { requireQuota, reserveQuota } from '../quota.ts'
 import { withoutPrivate } from '../readers.ts'
-import { MAX_CALLS, type OfferedTool } from '../tools/tools.ts'
+import { MAX_CALLS } from '../tools/tools.ts'
 import { createReplyParts } from './reply-parts.ts'
+import { takeNewest } from './steering.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
-
-export type WaitingState = 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL'
-
-/** A run that this process executes. */
-export type HeldRun = {
-  run: RunRow & { holder: string }
-  options: RunOptions
-  tools: readonly OfferedTool[]
-  /** The waiting state from which the run was continued; null for a run that has just started. */
-  from: WaitingState | null
-  /** Token of the agent's claim on the turn that the run answers; null for none. */
-  claimToken: string | null
-}
 
 export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
 
 export const agentOf = ({ tenant, actor }: RunRow): Viewer => ({ tenant, actor })
 
-/** Returns the id of the turn that the run answers; null if it answers none, or the turn can no longer be answered. */
-async function answeredTurn(deps: RunDeps, run: RunRow): Promise<string | null> {
-  if (run.replyToId === null) return null
-  return findAnswered(deps, agentOf(run), run.conversationId, run.replyToId).then(
+/** Returns the newest version of the turn to answer; null if there is none, or it can no longer be answered. */
+async function answeredTurn(deps: RunDeps, run: RunRow, turnId: string | null): Promise<string | null> {
+  if (turnId === null) return null
+  return findAnswered(deps, agentOf(run), run.conversationId, turnId).then(
     ({ id }) => id,
     (error: unknown) => {
       if (error instanceof InvalidInput || error instanceof NotFound) return null
@@ -58,11 +46,13 @@ async function answeredTurn(deps: RunDeps, run: RunRow): Promise<string | null> 
 }
 
 /** Returns the messages for the provider, their token count, and the id of the stored context; null for none. */
-async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
+async function promptOf(deps: RunDeps, held: HeldRun) {
+  const { run, options, tools } = held
   const reader = await readerOf(deps, run)
   const { tokenBudget: given, store, ...context } = sourcesFor(reader, options.context ?? {})
   const tokenBudget = given ?? (await deps.defaults.of(run.tenant)).tokenBudget
-  const answering = await answeredTurn(deps, run)
+  const newest = await takeNewest(deps, held)
+  const answering = await answeredTurn(deps, run, newest ?? run.replyToId)
   const { conversationId, actor } = run
   const parts = { instructions: options.instructions ?? null, tools, tokenBudget }
   let contextId: string | null = null
@@ -163,7 +153,7 @@ function requireUsable(calls: readonly ProviderToolCall[], length: number): void
 }
 
 /**
- * Calls the provider, and writes its reply as a turn. `signal` aborts with the reason to stop the run.
+ * Calls the provider, and writes its reply as a turn. `signal` aborts with the reason to stop the run or the reply.
  * @throws any error that failureOf converts, or the signal's reason
  */
 export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Reply> {
@@ -177,6 +167,7 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   const maxTokens = held.options.maxTokens ?? null
   await reserveQuota(deps, run, { promptTokens: prompt.tokens, maxTokens }, signal)
   const { turn, writerToken, round } = await openReply(deps, held, prompt)
+  held.run = { ...run, round, turnId: turn.id }
   const agent = agentOf(run)
   const failing = new AbortController()
   const either = AbortSignal.any([signal, failing.signal])
@@ -259,5 +250,6 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
 const REASONS: Readonly<Record<string, string>> = {
   CANCELLED: 'The run was cancelled.',
   SHUTDOWN: 'The server was shut down.',
+  STEERED: 'A newer message interrupted the answer.',
   TIME_LIMIT: 'The run took too long.',
 }

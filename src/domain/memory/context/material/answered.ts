@@ -20,7 +20,7 @@ export async function measureAnswered(
   turn: ContextTurn,
 ): Promise<AnsweredTurn> {
   const parts = renderFrom(perspective, [turn], { tools: false })[0]!.parts.filter(({ type }) => type !== 'reasoning')
-  const heading = `Answer this earlier message of ${nameOf(perspective, turn.actor)}:\n\n`
+  const heading = `You are answering this message of ${nameOf(perspective, turn.actor)}:\n\n`
   const measure = async (quoted: readonly ContentPart[]) => {
     const message: Message = {
       kind: 'ANSWERED',

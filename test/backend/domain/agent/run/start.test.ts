@@ -333,7 +333,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     await ask({ turns: null, replyTo: asked.id })
     const last = provider.asked[1]!.messages.at(-1)!
     expect(last.role).toBe('user')
-    expect(JSON.stringify(last.content)).toContain('Answer this earlier message of ada')
+    expect(JSON.stringify(last.content)).toContain('You are answering this message of ada')
     expect(JSON.stringify(last.content)).toContain('The question')
   })
 })

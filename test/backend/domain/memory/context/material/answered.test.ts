@@ -55,7 +55,7 @@ describe.each(backends)('a context that answers a turn on $name', (backend) => {
       'Where is the harbour?',
       'When does the ferry leave?',
       'At noon.',
-      'Answer this earlier message of Ada L.:\n\nWhere is the harbour?',
+      'You are answering this message of Ada L.:\n\nWhere is the harbour?',
     ])
     expect(last(context)).toMatchObject({ kind: 'ANSWERED', role: 'USER', name: null, sourceIds: [first.id] })
     expect(context.items.at(-1)).toMatchObject({ kind: 'ANSWERED', included: true, sourceIds: [first.id] })
@@ -64,7 +64,7 @@ describe.each(backends)('a context that answers a turn on $name', (backend) => {
     // Also if the turn to answer is the newest one by another author.
     expect(contents(await build(tenant, second)).slice(-2)).toEqual([
       'At noon.',
-      'Answer this earlier message of bob:\n\nWhen does the ferry leave?',
+      'You are answering this message of bob:\n\nWhen does the ferry leave?',
     ])
     expect(render(context.messages, 'OPENAI').at(-1)).toMatchObject({ role: 'user', content: last(context).content })
     expect(render(context.messages, 'UI_MESSAGES').map(({ id }) => id)).toEqual([
@@ -102,7 +102,7 @@ describe.each(backends)('a context that answers a turn on $name', (backend) => {
     const long = `Where is the harbour? ${'word '.repeat(600)}End.`
     const question = await tenant.append(conversationId, 'ada', long)
     for (let n = 0; n < 3; n++) await tenant.append(conversationId, 'bob', `Something else, ${n}.`)
-    const whole = `Answer this earlier message of Ada L.:\n\n${long}`
+    const whole = `You are answering this message of Ada L.:\n\n${long}`
     for (const options of [
       { recentTurns: 1, strategy: 'SIMPLE' as const },
       { filterParticipants: ['bob'] },
@@ -117,7 +117,7 @@ describe.each(backends)('a context that answers a turn on $name', (backend) => {
     // A context that contains the turn itself only quotes its beginning.
     const context = await build(tenant, question)
     expect(contents(context)).toContain(long)
-    expect(last(context).content).toBe(`Answer this earlier message of Ada L.:\n\n${long.slice(0, 2_000)} …`)
+    expect(last(context).content).toBe(`You are answering this message of Ada L.:\n\n${long.slice(0, 2_000)} …`)
   })
 
   it('needs a budget for it, and the error names the smallest one', async () => {
