@@ -98,13 +98,13 @@ BEGIN
                               NULL::integer;
           CONTINUE;
         END IF;
-      ELSIF NOT (d.content IS NULL OR part.content @> d.content OR d.content @> part.content) THEN
+      ELSIF EXISTS (SELECT FROM jsonb_each(d.content) e WHERE part.content ? e.key AND part.content->e.key <> e.value) THEN
         RETURN QUERY SELECT d.place, 'other_part', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status,
                             part.at;
         CONTINUE;
       END IF;
       is_changed := is_new OR d.complete IS TRUE AND NOT part.is_complete
-                    OR d.content IS NOT NULL AND NOT part.content @> d.content;
+                    OR EXISTS (SELECT FROM jsonb_each(d.content) e WHERE NOT part.content ? e.key);
       SELECT coalesce(c."end", 0), coalesce(c.bytes, 0) INTO text_end, text_bytes
       FROM (VALUES (1)) v LEFT JOIN LATERAL
         (SELECT * FROM chunk c WHERE c.turn_id = d.turn AND c.part = 0 ORDER BY c.start DESC LIMIT 1) c ON true;

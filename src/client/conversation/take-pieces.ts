@@ -19,6 +19,9 @@ export type Rest = { parts: ContentPartInput[]; tokenUsage?: TokenUsageInput; mo
 /** Maximum number of parts that are sent while they arrive. The commit has further calls and results. */
 const MAX_PARTS = 300
 
+/** Maximum length of the progress of tools, in UTF-16 units; of one piece, a sixteenth. The rest is dropped. */
+const MAX_PROGRESS = 16_384
+
 /**
  * Creates a function that sends a piece, or adds it to the input of the commit. The commit has all tool calls: they take
  * the places of those that were sent. @throws the error of the model
@@ -28,6 +31,7 @@ export function createTaker(sender: Sender, rest: Rest, hasReasoning: boolean) {
   const calls = new Map<string, number>()
   const progress = new Map<string, number>()
   let count = 0
+  let progressed = 0
   /** The number of the open reasoning part; 0 for none. */
   let reasoning = 0
 
@@ -71,14 +75,24 @@ export function createTaker(sender: Sender, rest: Rest, hasReasoning: boolean) {
           open({ toolCall: { callId: call.callId, name: call.name }, isComplete: true }, JSON.stringify(call.arguments))
         return void rest.parts.push({ toolCall: call })
       }
-      case 'toolProgress':
-        if (progress.has(piece.callId)) return append(progress, piece.callId, piece.text)
-        return void progress.set(piece.callId, open({ toolProgress: { callId: piece.callId } }, piece.text))
-      case 'toolResult':
-      case 'source': {
-        const { type, ...given } = piece
-        const part = { [type]: given }
-        if (!open(part)) rest.parts.push(part as ContentPartInput)
+      case 'toolProgress': {
+        // It counts towards the size of the turn, and is not kept.
+        const text = piece.text.slice(-MAX_PROGRESS / 16)
+        progressed += text.length
+        if (progressed > MAX_PROGRESS) return
+        if (progress.has(piece.callId)) return append(progress, piece.callId, text)
+        return void progress.set(piece.callId, open({ toolProgress: { callId: piece.callId } }, text))
+      }
+      case 'source':
+        // A source that a turn cannot have must not end the answer.
+        if (/^https?:\/\/\S{1,8000}$/.test(piece.url))
+          open({
+            source: { url: piece.url, title: piece.title?.slice(0, 199).replace(/[\ud800-\udbff]$/, '') || null },
+          })
+        return
+      case 'toolResult': {
+        const { type, ...toolResult } = piece
+        if (!open({ toolResult })) rest.parts.push({ toolResult })
         return
       }
       case 'model':

@@ -41,6 +41,8 @@ export type TranscriptState = {
   readonly unmatched: readonly Turn[]
   /** Whether the history has turns before the first of `turns`. */
   readonly hasOlder: boolean
+  /** The received parts of open turns, by id of the turn. The turn need not be shown yet. */
+  readonly live: Readonly<Record<string, readonly JoinedPartDelta[]>>
   /** Seq of the newest entry that the state includes. */
   readonly lastSeq: number
   /** Actor whose view the transcript shows; null if the actor never joined the conversation. */
@@ -73,6 +75,7 @@ export const EMPTY: TranscriptState = {
   pending: [],
   unmatched: [],
   hasOlder: false,
+  live: {},
   lastSeq: 0,
   viewer: null,
   isStale: false,
@@ -89,16 +92,16 @@ function indexOf(turns: readonly Turn[], position: number): number {
  * Returns the newer of two states of a turn: the one shown, and the one received. An event contains the current state
  * of its turn, so it may repeat the state shown. The text of an open turn only grows.
  */
-function newerOf(shown: TranscriptTurn, received: Turn): TranscriptTurn {
+function newerOf(shown: TranscriptTurn, received: TranscriptTurn): TranscriptTurn {
   if (received.seq !== shown.seq) return received.seq > shown.seq ? received : shown
   if (received.status !== 'STREAMING') return received
   if (shown.status !== 'STREAMING') return shown
-  const { live } = shown
-  const { text } = received.text.length >= shown.text.length ? received : shown
-  return live
-    ? withContent(received, text, live)
-    : { ...received, text, parts: text === received.text ? received.parts : shown.parts }
+  return received.text.length >= shown.text.length ? received : withContent(received, shown.text, received.live)
 }
+
+/** Returns the turn with the parts that were received, if it is open. */
+const withLive = ({ live }: TranscriptState, turn: Turn): TranscriptTurn =>
+  turn.status === 'STREAMING' && live[turn.id] ? withContent(turn, turn.text, live[turn.id]) : turn
 
 type Part = Turn['parts'][number]
 
@@ -129,8 +132,9 @@ function withContent(turn: Turn, text: string, live: readonly JoinedPartDelta[] 
 }
 
 /** Adds or replaces a turn. Ignores a turn before the oldest page that was read: the action `older` adds it. */
-function withTurn(state: TranscriptState, turn: Turn): TranscriptState {
+function withTurn(state: TranscriptState, received: Turn): TranscriptState {
   const { turns } = state
+  const turn = withLive(state, received)
   const index = indexOf(turns, turn.position)
   const shown = turns[index]
   if (shown?.position === turn.position) {
@@ -150,12 +154,21 @@ function withText(state: TranscriptState, turnId: string, text: string): Transcr
 
 /** Sets a part of an open turn. */
 function withPart(state: TranscriptState, delta: JoinedPartDelta): TranscriptState {
-  const index = state.turns.findLastIndex(({ id }) => id === delta.turnId)
+  const { turnId, number } = delta
+  const parts = [...(state.live[turnId] ?? [])]
+  parts[number - 1] = delta
+  const live = { ...state.live, [turnId]: parts }
+  const index = state.turns.findLastIndex(({ id }) => id === turnId)
   const turn = state.turns[index]
-  if (turn?.status !== 'STREAMING') return state
-  const live = [...(turn.live ?? [])]
-  live[delta.number - 1] = delta
-  return { ...state, turns: state.turns.with(index, withContent(turn, turn.text, live)) }
+  if (turn?.status !== 'STREAMING') return { ...state, live }
+  return { ...state, live, turns: state.turns.with(index, withContent(turn, turn.text, parts)) }
+}
+
+/** Drops the parts of a turn that has ended. */
+function withoutParts(state: TranscriptState, turnId: string): TranscriptState {
+  if (!state.live[turnId]) return state
+  const { [turnId]: _, ...live } = state.live
+  return { ...state, live }
 }
 
 function withParticipant(state: TranscriptState, participant: Participant): TranscriptState {
@@ -187,11 +200,12 @@ function applyEvent(state: TranscriptState, event: FollowedEvent): TranscriptSta
       return mayBePending(state, event.turn)
         ? { ...state, unmatched: [...state.unmatched, event.turn] }
         : withTurn(state, event.turn)
-    case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
-    case 'TurnUpdated':
     case 'TurnErased':
+      return withTurn(withoutParts(state, event.turn.id), event.turn)
+    case 'TurnOpened':
+    case 'TurnUpdated':
       return withTurn(state, event.turn)
     case 'TurnSuperseded':
       return withTurn(state, event.by)
@@ -234,7 +248,7 @@ export function reduceTranscript(state: TranscriptState, action: TranscriptActio
         conversation,
         viewer,
         participants,
-        turns: turns.filter((turn) => !isUnmatched(turn)),
+        turns: turns.filter((turn) => !isUnmatched(turn)).map((turn) => withLive(state, turn)),
         unmatched: [...unmatched, ...turns.filter(isUnmatched)],
         hasOlder,
         isStale: false,
@@ -246,7 +260,11 @@ export function reduceTranscript(state: TranscriptState, action: TranscriptActio
     case 'outbox':
       return withOutbox(state, action.pending, action.acknowledged)
     case 'older':
-      return { ...state, turns: [...olderThan(state, action.turns), ...state.turns], hasOlder: action.hasOlder }
+      return {
+        ...state,
+        turns: [...olderThan(state, action.turns).map((turn) => withLive(state, turn)), ...state.turns],
+        hasOlder: action.hasOlder,
+      }
     case 'event': {
       const next = applyEvent(state, action.event)
       const seq = action.event.seq ?? ('resumeAfterSeq' in action.event ? action.event.resumeAfterSeq : 0)

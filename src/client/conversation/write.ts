@@ -190,6 +190,8 @@ export async function write(
     await Promise.race([sender.waitFor(0), stopped])
     sender.stop()
     const end = {
+      // A model may announce a call that it never completes, for example at its token limit.
+      omitIncompleteCalls: true,
       parts: rest.parts.length > 0 ? rest.parts : undefined,
       tokenUsage: rest.tokenUsage,
       model: turn.model ?? rest.model,

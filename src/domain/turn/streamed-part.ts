@@ -95,17 +95,24 @@ function fold({ text, parts }: OpenContent, toPart: (part: OpenPart) => ContentP
 
 /**
  * Returns the content of a committed turn: the streamed content, then the given parts. A given tool call takes the place
- * of the streamed one with the same callId.
+ * of the first streamed one with the same callId, and removes others.
+ * @param omitIncomplete whether to leave out other tool calls that have not had their last delta
  * @throws InvalidInput if the arguments of a streamed tool call are not JSON
  */
-export function committedParts(streamed: OpenContent, given: readonly ContentPart[]): ContentPart[] {
+export function committedParts(
+  streamed: OpenContent,
+  given: readonly ContentPart[],
+  omitIncomplete = false,
+): ContentPart[] {
   const calls = new Map(given.flatMap((part) => (part.type === 'toolCall' ? [[part.callId, part] as const] : [])))
   const placed = new Set<ContentPart>()
   const folded = fold(streamed, (part) => {
     const content = streamedContentOf(part)
     const call = content.type === 'toolCall' ? calls.get(content.callId) : undefined
-    if (call) placed.add(call)
-    return call ?? toContentPart(part)
+    if (!call) return omitIncomplete && content.type === 'toolCall' && !part.isComplete ? null : toContentPart(part)
+    if (placed.has(call)) return null
+    placed.add(call)
+    return call
   })
   return [...folded, ...given.filter((part) => !placed.has(part))]
 }

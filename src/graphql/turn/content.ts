@@ -41,8 +41,8 @@ const ToolResultPart = builder
         nullable: true,
         description:
           'Id of the turn that made the call, in the version that was the newest when the result was written. The '
-          + 'turn may be outside the view. Null only for results stored before calls were identified by turn, if '
-          + 'several turns had made such a call.',
+          + 'turn may be outside the view. Null for a result in an open turn, and for results stored before calls were '
+          + 'identified by turn, if several turns had made such a call.',
         sharing: 'SHAREABLE',
         resolve: ({ callTurnId }) => callTurnId ?? null,
       }),

@@ -146,6 +146,11 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
       description: "Provider's name of the model that generated the turn. Omit to keep the model set by openTurn.",
     }),
     metadata: t.field({ type: 'JSON', description: 'Replaces the metadata set by openTurn. Omit to keep it.' }),
+    omitIncompleteCalls: t.boolean({
+      description:
+        'Whether to leave out streamed tool calls that have not had their last delta and are not in `parts`, for example '
+        + 'if the model has reached its token limit. Defaults to false: they are completed, and must be JSON.',
+    }),
     ...asField(t),
   }),
 })
@@ -180,8 +185,8 @@ builder.mutationField('abortTurn', (t) =>
   t.field({
     type: endedPayload('AbortTurn', 'Result of abortTurn.', 'Aborted turn, with the content streamed so far.'),
     description:
-      'Aborts an open turn. The turn keeps its position and content, except tool calls without a result in the turn; its '
-      + 'clientId can be used again. Repeated with the same input, the call returns the turn.',
+      'Aborts an open turn. The turn keeps its position and content, except tool calls and results that do not answer each '
+      + 'other in the turn; its clientId can be used again. Repeated with the same input, the call returns the turn.',
     errors: orErrors('AbortTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
     args: { input: t.arg({ type: AbortTurnInput, required: true, description: 'Turn and reason.' }) },
     resolve: async (_, { input }, { deps, viewer }) => ({ turn: await abortTurn(deps, viewer, input) }),

@@ -19,13 +19,16 @@ type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>
 type ListStage = StageAt<'profile' | 'erasure' | 'heldUser'>
 type Place = { createdAt: string; id: string }
 
-type Turn = OpenContent & { status: string }
+type Turn = OpenContent & { id: string; status: string }
 
 /** Returns the entry. The import aborts an open turn, so the turn gets the content that it would have then. */
 function withClosedTurn(entry: ExportedObject): ExportedObject {
   const turn = entry.turn as Turn | undefined
   if (turn?.status !== 'STREAMING' || !turn.parts) return entry
-  return { ...entry, turn: { ...turn, parts: abortedParts(turn) } }
+  const parts = abortedParts(turn).map((part) =>
+    part.type === 'toolResult' ? { ...part, callTurnId: turn.id, callPosition: entry.seq as number } : part,
+  )
+  return { ...entry, turn: { ...turn, parts } }
 }
 
 const FACTS: Stage = { at: 'facts', after: FIRST_PLACE }

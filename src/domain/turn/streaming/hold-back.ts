@@ -87,9 +87,12 @@ export function release(
   return { text: redacted, held: { raw: raw.slice(from), published: cut - from }, removed }
 }
 
+/** Published instead of arguments that are not JSON, which cannot be redacted: it is not JSON either. */
+const NOT_JSON = '{'
+
 /**
  * Adds text to the arguments of a tool call, which are JSON. Holds all of it back until the last text has arrived: then
- * each string in the JSON is redacted. Arguments that are not JSON are redacted as a text.
+ * each string in the JSON is redacted. Of arguments that are not JSON, nothing is published.
  */
 export function releaseArguments(
   { raw: before, published }: Held,
@@ -102,8 +105,8 @@ export function releaseArguments(
   const none = { raw: '', published: 0 }
   try {
     const { value, removed } = redactDocument(JSON.parse(raw), detectors)
-    return { text: removed.length === 0 ? raw : JSON.stringify(value), held: none, removed }
+    return { text: JSON.stringify(value), held: none, removed }
   } catch {
-    return { ...release({ raw, published }, '', detectors, true), held: none }
+    return { text: NOT_JSON, held: none, removed: [] }
   }
 }

@@ -29,6 +29,7 @@ const commitTurnInput = z.object({
   tokenUsage: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),
   metadata: metadata.nullish(),
+  omitIncompleteCalls: z.boolean().nullish(),
 })
 export type CommitTurnInput = z.input<typeof commitTurnInput>
 
@@ -51,7 +52,7 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   }
   const end = async (streamed: OpenContent): Promise<Ending> => ({
     status: 'COMMITTED',
-    ...(await contentOf(committedParts(streamed, more), deps, 'parts')),
+    ...(await contentOf(committedParts(streamed, more, given.omitIncompleteCalls ?? false), deps, 'parts')),
     promptTokens: given.tokenUsage?.prompt,
     completionTokens: given.tokenUsage?.completion,
     model: given.model,
@@ -131,7 +132,11 @@ async function closeStream(
     }
     const isLong = open !== null && open.text.length + open.partBytes >= LONG_TEXT
     const row = await (isLong ? deps.gates.heavy.run(tenant, write) : write())
-    if (row.outcome === 'grown') continue
+    if (row.outcome === 'grown') {
+      // A delta that arrived since may have opened a part, whose text is held back again.
+      isSealed &&= by.writer === null
+      continue
+    }
     if (row.outcome === 'written') {
       announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.lastSeq! }])
     }

@@ -193,8 +193,8 @@ builder
         type: ContentPart,
         nullable: true,
         description:
-          'The part as the turn will contain it. Null until it is complete, for progress of a tool, and for a tool call '
-          + 'whose arguments are not JSON.',
+          'The part for the turn; the commit may replace a tool call. Null until it is complete, for progress of a tool, '
+          + 'for reasoning without text, and for a tool call whose arguments are not JSON.',
         sharing: 'SHAREABLE',
         resolve: ({ part }) => (part.isComplete ? liveContentOf(part) : null),
       }),

@@ -114,6 +114,55 @@ describe('the turns of a transcript', () => {
   })
 })
 
+describe('the parts of an open turn', () => {
+  const part = (number: number, offset: number, type: string, joined: string, more: object = {}) =>
+    event('TurnPartDelta', { turnId: 'turn_10_10', number, offset, type, joined, part: null, ...more })
+  const partsOf = ({ turns }: TranscriptState) =>
+    turns.at(-1)!.parts.map((each) => ('text' in each ? each.text : each.__typename))
+
+  it('stand where the text ended, as far as they have arrived', () => {
+    const call = { callId: 'c1', toolName: 'look' }
+    const state = after(
+      part(1, 0, 'REASONING', 'Hm.'),
+      delta('ten and more'),
+      part(2, 4, 'TOOL_CALL', '{"a":', call),
+      part(3, 4, 'TOOL_PROGRESS', '50 %', call),
+    )
+    expect(state.turns.at(-1)!.parts).toEqual([
+      { __typename: 'ReasoningPart', reasoning: 'Hm.', signature: null },
+      { __typename: 'TextPart', text: 'ten ' },
+      { __typename: 'ToolCallPart', callId: 'c1', name: 'look', arguments: '{"a":' },
+      { __typename: 'TextPart', text: 'and more' },
+    ])
+    expect(state.turns.at(-1)!.live!.map(({ joined }) => joined)).toEqual(['Hm.', '{"a":', '50 %'])
+  })
+
+  it('stay when the history is read again, and when the turn is shown only then', () => {
+    const before = after(part(1, 0, 'REASONING', 'Hm.'), part(2, 3, 'REASONING', 'So'))
+    const read = (state: TranscriptState) =>
+      reduceTranscript(state, {
+        type: 'read',
+        conversation,
+        viewer: 'ada',
+        participants: [],
+        turns: [turn(10, 'ten', { status: 'STREAMING' })],
+        hasOlder: false,
+      })
+    const more = part(2, 3, 'REASONING', 'So what')
+    for (const state of [before, { ...before, turns: [] }]) {
+      const again = reduceTranscript(read(state), { type: 'event', event: more })
+      expect(partsOf(again)).toEqual(['ReasoningPart', 'ten', 'ReasoningPart'])
+    }
+  })
+
+  it('are dropped when the turn has ended', () => {
+    const ended = turn(10, 'ten', { parts: [] })
+    const state = after(part(1, 0, 'REASONING', 'Hm.'), event('TurnCommitted', { turn: ended }, 11))
+    expect(state.turns.at(-1)).toEqual(ended)
+    expect(state.live).toEqual({})
+  })
+})
+
 describe('the pending turns of a transcript', () => {
   const pending = (clientId: string, status: PendingTurn['status'] = 'PENDING') => ({ clientId, status }) as PendingTurn
   const withPending = (...turns: PendingTurn[]) => reduceTranscript(READ, { type: 'outbox', pending: turns })

@@ -44,6 +44,12 @@ describe('a committed turn', () => {
     expect(committedParts({ text: '', parts }, [])).toEqual([{ type: 'reasoning', reasoning: '', signature: 's' }])
   })
 
+  it('has a given tool call once, if two streamed calls have its callId', () => {
+    const given = { type: 'toolCall', callId: 'c1', name: 'add', arguments: { b: 2 } } as const
+    const twice = { ...call(1, 0, '{'), number: 2 }
+    expect(committedParts({ text: '', parts: [call(1, 0, '{'), twice] }, [given])).toEqual([given])
+  })
+
   it('has a given tool call in the place of the streamed one, and other given parts at its end', () => {
     const given = [
       { type: 'data', data: 1 },

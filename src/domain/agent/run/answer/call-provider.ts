@@ -72,7 +72,7 @@ function createStallTimer(clock: Clock, controller: AbortController, provider: s
   }
 }
 
-/** The part of a reply that has arrived. `hasBegun`: `onDelta` or `onCall` has received some of it. */
+/** The part of a reply that has arrived. `hasBegun`: `onDelta` or `onCall` has received text, reasoning or a whole call. */
 type Progress = { hasBegun: boolean; length: number; calls: ProviderToolCall[] }
 
 async function readStream(
@@ -96,7 +96,8 @@ async function readStream(
         progress.length += textOf(value.delta).length
         for (const part of value.delta.content as ProviderDeltaPart[]) {
           if (!hasReasoning && isReasoning(part)) continue
-          progress.hasBegun = true
+          // A call that is not whole does not prevent another attempt: the turn is committed without it.
+          progress.hasBegun ||= part.type === 'text' ? part.text !== '' : isReasoning(part)
           await onDelta(part)
         }
       }

@@ -1,6 +1,7 @@
-// A run that this process executes, with the state that its rounds share.
+// A run that this process executes, with the state that its rounds share, and the agent as a viewer.
 
 import type { RunRow } from '../../../../store/sql/agent/run/run-columns.ts'
+import type { Viewer } from '../../../kernel/view.ts'
 import type { RunOptions } from '../options.ts'
 import type { OfferedTool } from '../tools/tools.ts'
 import type { HeldClaim } from './hold-claim.ts'
@@ -21,3 +22,6 @@ export type HeldRun = {
   /** Number of turns that the run has taken up since it began (steering.ts). */
   taken: number
 }
+
+/** Returns the agent of the run as the viewer that writes its replies. */
+export const agentOf = ({ tenant, actor }: Pick<RunRow, 'tenant' | 'actor'>): Viewer => ({ tenant, actor })

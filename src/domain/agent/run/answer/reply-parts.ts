@@ -10,6 +10,9 @@ import type { TurnWriter } from './turn-writer.ts'
 /** Maximum number of parts that are written while they arrive. The commit adds further calls; reasoning is dropped. */
 const MAX_LIVE_PARTS = 300
 
+/** Maximum length of the reasoning of one reply, in UTF-16 units, so that room is left for the answer. The rest is dropped. */
+const MAX_REASONING = 65_536
+
 const callSchema = z.object({ callId: name, name })
 /** Whether a turn can contain the signature. One that is cut would be wrong, so another one is dropped. */
 const isSignature = (value: string) => text(MAX_SIGNATURE).safeParse(value).success
@@ -19,8 +22,6 @@ export type ReplyParts = {
   write(part: ProviderDeltaPart): Promise<void>
   /** Writes a whole tool call: the rest of its arguments, or all of it if it was not announced. */
   complete(call: ProviderToolCall): Promise<void>
-  /** Whether a tool call was announced that is not whole. */
-  hasOpenCalls(): boolean
 }
 
 export function createReplyParts(writer: TurnWriter): ReplyParts {
@@ -29,6 +30,8 @@ export function createReplyParts(writer: TurnWriter): ReplyParts {
   let count = 0
   /** The number of the open reasoning part; null for none. */
   let reasoning: number | null = null
+  /** Length of the reasoning so far, in UTF-16 units. */
+  let reasoned = 0
 
   async function endReasoning(signature?: string): Promise<void> {
     if (reasoning === null) return
@@ -39,6 +42,8 @@ export function createReplyParts(writer: TurnWriter): ReplyParts {
   }
 
   async function addReasoning(text: string): Promise<void> {
+    if (reasoned + text.length > MAX_REASONING) return
+    reasoned += text.length
     if (reasoning !== null) return writer.write(text, { number: reasoning })
     if (count === MAX_LIVE_PARTS) return
     reasoning = count += 1
@@ -55,7 +60,6 @@ export function createReplyParts(writer: TurnWriter): ReplyParts {
   }
 
   return {
-    hasOpenCalls: () => calls.size > 0,
     async write(part) {
       switch (part.type) {
         case 'text':

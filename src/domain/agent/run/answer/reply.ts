@@ -20,7 +20,7 @@ import { notAllowed, readerOf, sourcesFor } from '../credential.ts'
 import type { RunDeps } from '../deps.ts'
 import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { runLeaseSeconds } from '../state.ts'
-import type { HeldRun } from './held-run.ts'
+import { agentOf, type HeldRun } from './held-run.ts'
 import { composePrompt } from './prompt.ts'
 import { requireQuota, reserveQuota } from '../quota.ts'
 import { withoutPrivate } from '../readers.ts'
@@ -30,8 +30,6 @@ import { takeNewest } from './steering.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
 
 export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
-
-export const agentOf = ({ tenant, actor }: RunRow): Viewer => ({ tenant, actor })
 
 /** Returns the newest version of the turn to answer; null if there is none, or it can no longer be answered. */
 async function answeredTurn(deps: RunDeps, run: RunRow, turnId: string | null): Promise<string | null> {
@@ -192,7 +190,6 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
       },
       onCall: (call) => parts.complete(call),
     })
-    if (parts.hasOpenCalls()) throw new RunFailure('INVALID_REPLY', 'The reply ended within a tool call.')
     await writer.finish()
     requireUsable(calls, progress.isBlank ? 0 : progress.length)
     const { usage } = result
@@ -200,6 +197,8 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
       commitTurn(deps, agent, {
         turnId: turn.id,
         writerToken,
+        // A call that the token limit cuts, or that the provider itself executes, is announced and never whole.
+        omitIncompleteCalls: true,
         ...(calls.length === 0 ? null : { parts: callParts(calls) }),
         ...(usage ? { tokenUsage: { prompt: usage.inputTokens, completion: usage.outputTokens } } : null),
       }),

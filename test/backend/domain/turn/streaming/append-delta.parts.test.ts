@@ -149,6 +149,23 @@ describe.each(backends)('parts of a streaming turn, on $name', (backend) => {
     expect((await stored()).parts).toEqual([{ type: 'reasoning', reasoning: 'abc' }])
   })
 
+  it.each([
+    ['fewer keys', { a: 1, b: 2 }, { a: 1 }],
+    ['another order', [1, 2], [2, 1]],
+  ])('fail with Conflict for other data with the same number: %s', async (_, first, second) => {
+    await writePart({ number: 1, data: first })
+    await expect(writePart({ number: 1, data: second })).rejects.toThrow(Conflict)
+    expect((await stored()).parts).toEqual([{ type: 'data', data: first }])
+  })
+
+  it('with incomplete tool calls are committed without them, if the commit says so', async () => {
+    await write('Let me')
+    await writePart({ number: 1, toolCall: SEARCH }, '{"for":')
+    await writePart({ number: 2, toolCall: { callId: 'c2', name: 'search' }, isComplete: true }, '{}')
+    const { parts } = await commitTurn(one.deps, ada, { writerToken: WRITER, turnId, omitIncompleteCalls: true })
+    expect(parts).toEqual([text('Let me'), { type: 'toolCall', callId: 'c2', name: 'search', arguments: {} }])
+  })
+
   it('fail with Conflict for text after the last delta', async () => {
     await writePart({ number: 1, reasoning: {}, isComplete: true }, 'abc')
     await expect(writePart({ number: 1 }, 'd')).rejects.toThrow('Part 1')

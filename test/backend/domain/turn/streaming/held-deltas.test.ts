@@ -125,6 +125,35 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     }
   })
 
+  it.each([
+    ['a repeated key', `{"to":"${SECRET}","to":"bob"}`, '{"to":"bob"}'],
+    ['arguments that are not JSON', `{"to":"${SECRET.replace('@', '\\u0040')}",`, '{'],
+  ])('publishes nothing of a value in %s', async (_, given, published) => {
+    const turn = await open()
+    await appendPart(turn, { number: 1, toolCall: { callId: 'c1', name: 'send' } }, given, 1_000)
+    const { rows } = await sql(world.deps.pool).query<{ text: string }>(
+      'SELECT text FROM chunk WHERE turn_id = $1 AND part = 1',
+      [turn.turnId],
+    )
+    expect(rows).toEqual([{ text: published }])
+  })
+
+  it('contains a part that is written while it is committed', async () => {
+    const turn = await open()
+    await turn.append('Some text.')
+    const given = { writerToken: WRITER, turnId: turn.turnId, text: `Why ${SECRET}` }
+    const late = appendDelta(world.deps, turn.viewer, { ...given, part: { number: 1, reasoning: {} } }).then(
+      () => true,
+      () => false,
+    )
+    const { parts } = await turn.commit()
+    const whole = [
+      { type: 'text', text: 'Some text.' },
+      { type: 'reasoning', reasoning: 'Why [EMAIL]' },
+    ]
+    expect(parts).toEqual((await late) ? whole : null)
+  })
+
   it('counts the held-back text of its parts towards its limit', async () => {
     const turn = await open()
     const given = { writerToken: WRITER, turnId: turn.turnId, text: 'a'.repeat(150_000) }

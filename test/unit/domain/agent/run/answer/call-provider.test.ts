@@ -94,6 +94,9 @@ describe('the reasoning of a reply', () => {
     expect(await called(false, [thought], whole)).toEqual({ received: ['text'], attempts: 2, error: null })
     expect(await called(true, [thought], whole)).toMatchObject({ attempts: 1, error: 'CUT_OFF' })
     const begun = [thought, delta({ type: 'tool-call-start', id: 'a', name: 'now' })]
-    expect(await called(false, begun, whole)).toMatchObject({ attempts: 1, error: 'CUT_OFF' })
+    // A call that is not whole is left out of the turn.
+    expect(await called(false, begun, whole)).toMatchObject({ attempts: 2, error: null })
+    const said = [thought, delta({ type: 'text', text: 'So' })]
+    expect(await called(false, said, whole)).toMatchObject({ attempts: 1, error: 'CUT_OFF' })
   })
 })

@@ -6,13 +6,7 @@ import type { TurnWriter } from '../../../../../../src/domain/agent/run/answer/t
 import type { ProviderDeltaPart, ProviderToolCall } from '../../../../../../src/providers/ports/provider-adapter.ts'
 
 /** Returns the deltas that are written for the parts and the whole calls, each as the text and its part. */
-async function written(given: Given[]) {
-  return (await play(given)).deltas
-}
-
-type Given = ProviderDeltaPart | { call: ProviderToolCall }
-
-async function play(given: Given[]) {
+async function written(given: (ProviderDeltaPart | { call: ProviderToolCall })[]) {
   const deltas: Parameters<TurnWriter['write']>[] = []
   const writer: TurnWriter = {
     write: async (...delta) => void deltas.push(delta),
@@ -21,7 +15,7 @@ async function play(given: Given[]) {
   }
   const parts = createReplyParts(writer)
   for (const each of given) await ('call' in each ? parts.complete(each.call) : parts.write(each))
-  return { deltas, parts }
+  return deltas
 }
 
 const text = (said: string): ProviderDeltaPart => ({ type: 'text', text: said })
@@ -129,12 +123,14 @@ describe('a tool call', () => {
 })
 
 describe('the parts of one reply', () => {
-  it.each([
-    ['none was announced', [text('Hello.')], false],
-    ['one is not whole', [start('a'), more('a', '{')], true],
-    ['all are whole', [start('a'), whole('a')], false],
-  ])('have open calls or not: %s', async (_, given, hasOpen) => {
-    expect((await play(given)).parts.hasOpenCalls()).toBe(hasOpen)
+  it('have at most 65,536 units of reasoning, so that room is left for the answer', async () => {
+    const deltas = await written([
+      reasoning('a'.repeat(60_000)),
+      reasoning('b'.repeat(9_000)),
+      reasoning('c'),
+      text('So.'),
+    ])
+    expect(deltas.map(([said]) => said.length)).toEqual([60_000, 1, 0, 3])
   })
 
   it.each(['x'.repeat(70_000), 'a\0'])('have no signature that a turn cannot contain', async (signature) => {
