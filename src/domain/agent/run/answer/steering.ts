@@ -7,7 +7,7 @@ import type { RunDeps } from '../deps.ts'
 import type { HeldRun } from './held-run.ts'
 
 /** Reason of the signal that interrupts a reply. */
-export const STEERED = 'STEERED'
+const STEERED = 'STEERED'
 
 const steeringOf = ({ options }: HeldRun) => options.steering ?? 'NEXT_ROUND'
 
