@@ -19,7 +19,6 @@ export const MAX_AGENT_TOKENS = 10_000_000
 
 /** How a turn that wakes up an agent while it runs is answered. */
 export const STEERING = ['NEXT_ROUND', 'QUEUE', 'INTERRUPT'] as const
-export type Steering = (typeof STEERING)[number]
 
 /** How the server runs an agent. A null or omitted field uses the default of runTurn. */
 export const agentInput = z.object({

@@ -4,7 +4,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { answerNext } from '../../../../../../src/domain/agent/run/answer/answer.ts'
 import { cancelRun } from '../../../../../../src/domain/agent/run/cancel.ts'
-import type { Steering } from '../../../../../../src/domain/agent/definition/agent-settings.ts'
+import type { STEERING } from '../../../../../../src/domain/agent/definition/agent-settings.ts'
 import { getRunPages } from '../../../../../../src/domain/agent/run/run.ts'
 import { resolveApproval } from '../../../../../../src/domain/agent/run/approval/resolve-approval.ts'
 import { continueDecidedRuns } from '../../../../../../src/domain/agent/run/approval/continue-decided.ts'
@@ -14,6 +14,8 @@ import { backends } from '../../../../../support/backend.ts'
 import { createScriptedProvider, gate } from '../../../../../support/scripted-provider.ts'
 import { sql } from '../../../../../support/sql.ts'
 import { useWorld, type Tenant } from '../../../../../support/world.ts'
+
+type Steering = (typeof STEERING)[number]
 
 const provider = createScriptedProvider()
 /** The text of a part of a prompt. */
