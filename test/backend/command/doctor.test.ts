@@ -108,7 +108,7 @@ describe.each(backends.filter(({ name }) => name !== 'embedded'))('colloquy doct
       const { code, of } = await doctor({ DATABASE_URL: url.href })
       expect(code).toBe(EXIT.success)
       expect(of('migrations')).toMatchObject([
-        { state: 'warning', message: expect.stringMatching(/^\d+_schema is missing$/) },
+        { state: 'warning', message: expect.stringMatching(/^\d+ are missing, the first is \d+_schema$/) },
       ])
       expect(of('vector')).toMatchObject([{ state: 'warning' }])
     }
