@@ -16,6 +16,7 @@ import {
 } from '../../domain/conversation/participant/participant-details.ts'
 import { getPresence } from '../../domain/conversation/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../../domain/memory/summary/history.ts'
+import { getPendingAnswers, type PendingAnswer } from '../../domain/agent/run/pending-answers.ts'
 import { getApprovalPages, getApprovals, type Approval } from '../../domain/agent/run/approval/approval.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../../domain/memory/summary/summary.ts'
 import {
@@ -111,6 +112,9 @@ export const loadRun = withoutArgs<Run | null>(byId('run', getRuns, null))
 
 /** A page of the conversation's runs in the viewer's view, newest first. */
 export const loadPageOfRuns: Load<string, Paging, Page<Run>> = byId('page of runs', getRunPages, NO_PAGE)
+
+/** The oldest answers that the conversation waits for, in the viewer's view. */
+export const loadPendingAnswers = withoutArgs<PendingAnswer[]>(byId('pending answers', getPendingAnswers, []))
 
 /** The calls of the run, in order. */
 export const loadProviderCalls = withoutArgs<ProviderCall[]>(byId('provider calls', getProviderCalls, []))

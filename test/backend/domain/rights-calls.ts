@@ -26,6 +26,7 @@ import {
 } from '../../../src/domain/conversation/participant/participant-page.ts'
 
 import { cancelRun } from '../../../src/domain/agent/run/cancel.ts'
+import { getPendingAnswers } from '../../../src/domain/agent/run/pending-answers.ts'
 import { getProviderCalls, getRunPages, getRuns, getTokenSums } from '../../../src/domain/agent/run/run.ts'
 import { runTurn } from '../../../src/domain/agent/run/start.ts'
 import { readRunEvents } from '../../../src/domain/agent/run/wait.ts'
@@ -439,6 +440,10 @@ const RUNS: Call[] = [
     verb: 'getRunPages',
     run: async ({ deps, viewer, given }) =>
       (await getRunPages(deps, viewer, [given.id], { first: 1 })).get(given.id)!.items.length,
+  },
+  {
+    verb: 'getPendingAnswers',
+    run: async ({ deps, viewer, given }) => (await getPendingAnswers(deps, viewer, [given.id])).get(given.id)!.length,
   },
   {
     verb: 'getProviderCalls',

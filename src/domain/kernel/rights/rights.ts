@@ -209,6 +209,7 @@ const RULES = {
   cancelRun: { right: 'write', limited: 'OBJECTS', conditions: ['otherRun'] },
   getRuns: { right: 'read', limited: 'OBJECTS' },
   getRunPages: { right: 'read', limited: 'OBJECTS' },
+  getPendingAnswers: { right: 'read', limited: 'OBJECTS' },
   getProviderCalls: { right: 'read', limited: 'OBJECTS' },
   getTokenSums: { right: 'read', limited: 'OBJECTS' },
   readRunEvents: { right: 'read', limited: 'OBJECTS' },

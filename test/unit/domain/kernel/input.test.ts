@@ -13,6 +13,7 @@ import { newId } from '../../../../src/domain/kernel/id.ts'
 import { getParticipants } from '../../../../src/domain/conversation/participant/participant.ts'
 import { getProfiles } from '../../../../src/domain/memory/profile/profile.ts'
 import { getApprovals } from '../../../../src/domain/agent/run/approval/approval.ts'
+import { getPendingAnswers } from '../../../../src/domain/agent/run/pending-answers.ts'
 import { getRunPages, getRuns } from '../../../../src/domain/agent/run/run.ts'
 import { getSummaries } from '../../../../src/domain/memory/summary/summary.ts'
 import { history, pageOfTurns } from '../../../../src/domain/turn/history.ts'
@@ -198,6 +199,7 @@ describe('reads of several objects', () => {
     getFacts,
     getFactSourcePages,
     getParticipants,
+    getPendingAnswers,
     getProfiles,
     getReplyPages,
     getRunPages,
