@@ -111,9 +111,9 @@ export type ConversationVerbs = {
   runs(options?: PageOptions & AsOfOption & RequestOptions): Promise<Page<Run>>
   /**
    * Starts a run of an agent, and resolves when it has ended or waits for a decision or a tool. With `wait: false`,
-   * resolves at once. @throws ColloquyError
+   * resolves at once. Returns the run, with the turns of the input as they were appended. @throws ColloquyError
    */
-  run(input: With<RunTurnInput>): Promise<RunWithReplies>
+  run(input: With<RunTurnInput>): Promise<RunWithReplies & { turns: Turn[] }>
   /**
    * Cancels the runs that have not ended, among the newest 50: all of them, or those of one agent. Whichever process
    * executes a run ends its call of the provider. Returns the cancelled runs. @throws ColloquyError
@@ -181,8 +181,8 @@ export function createConversationVerbs(connection: Connection, name: Conversati
     async run({ signal, wait = true, ...input }) {
       // The call itself does not wait, because a request has a time limit.
       const started = { clientId: randomId(), ...input, wait: false, signal }
-      const { run } = (await call(documents.RUN_TURN, started)) as { run: RunWithReplies }
-      return wait && run.state === 'RUNNING' ? settled(connection, run.id, { signal }) : run
+      const { run, turns } = (await call(documents.RUN_TURN, started)) as { run: RunWithReplies; turns: Turn[] }
+      return { ...(wait && run.state === 'RUNNING' ? await settled(connection, run.id, { signal }) : run), turns }
     },
     async stop({ actor, signal } = {}) {
       const { nodes } = (await read(documents.LIST_RUNS, { signal })).runs as Page<Run>

@@ -28,7 +28,7 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   Turn: `Turn {
   id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata
   createdAt pinned isEdited abortReason tokenUsage { prompt completion } citations { documentId documentName chunk score }
-  replyTo { id }
+  traceId replyTo { id }
 }`,
   Participant: `Participant {
   id actor displayName kind respond presence administrator historyVisibility lastReadSeq metadata joinedAt leftAt

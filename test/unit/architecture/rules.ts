@@ -34,6 +34,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'runtime', 'errors'] },
   client: { all: ['client'] },
   react: { all: ['react', 'client'] },
+  'ai-sdk': { all: ['ai-sdk', 'client'] },
   web: { all: ['web', 'react', 'client'] },
   index: { all: ['server', 'open-transcript', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }

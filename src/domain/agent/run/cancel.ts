@@ -5,6 +5,7 @@ import { Conflict, NotFound } from '../../../errors.ts'
 import { authorize, requirePermits, requireWriter, trusted } from '../../kernel/rights/authorize.ts'
 import { id, parse } from '../../kernel/input.ts'
 import { abortOwnTurn } from '../../turn/streaming/stream.ts'
+import { getTurns } from '../../turn/turn.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { toRun, type Run } from '../definition/visible.ts'
 import { changeRun } from './change.ts'
@@ -13,6 +14,12 @@ import { requireRun } from './run.ts'
 
 const cancelRunInput = z.object({ runId: id('run') })
 export type CancelRunInput = z.input<typeof cancelRunInput>
+
+/** Whether the run answers a turn that the viewer wrote. */
+async function answersViewer(deps: RunDeps, viewer: Viewer, { replyToId }: Pick<Run, 'replyToId'>): Promise<boolean> {
+  if (replyToId === null) return false
+  return (await getTurns(deps, trusted(viewer), [replyToId])).get(replyToId)?.actor === viewer.actor
+}
 
 /**
  * Cancels a run that is running or waiting, aborts its open reply, and returns the run. Returns a run that is already
@@ -25,7 +32,7 @@ export async function cancelRun(deps: RunDeps, viewer: Viewer, input: CancelRunI
   const { runId } = parse(cancelRunInput, input)
   const run = await requireRun(deps, viewer, runId)
   await requireWriter(deps.db.of(viewer.tenant), viewer, run.conversationId)
-  const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor
+  const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor && !(await answersViewer(deps, viewer, run))
   await requirePermits(deps.db.of(viewer.tenant), viewer, 'cancelRun', {
     conversationId: run.conversationId,
     conditions: isOther ? ['otherRun'] : [],

@@ -117,7 +117,9 @@ export const CONDITIONS = {
   },
   otherRun: {
     ...MANAGED,
-    when: 'about a run that the viewer did not start and whose agent is not the viewer',
+    when:
+      'about a run that the viewer did not start and whose agent is not the viewer; to cancel it, only if it also answers '
+      + 'a turn by somebody else',
     reason: 'Cancelling or continuing a run affects its answer for all participants.',
   },
   tenantScope: {

@@ -1,0 +1,181 @@
+// The live state of a chat: the transcript of its conversation, the answers that it waits for, and the approvals of tool
+// calls. The answers and approvals are read again after each journal entry, and at intervals while an answer is expected,
+// because a server that gives up an answer writes no entry.
+
+import type { Client, ColloquyError, ConversationHandle, Live, TranscriptState, TurnStatus } from '../client/index.ts'
+import type { CallApproval } from './messages.ts'
+
+/** A run of an agent. `replies` are the turns that it has written. */
+export type ChatRun = {
+  id: string
+  actor: string
+  state: 'RUNNING' | 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL' | 'COMPLETED' | 'FAILED' | 'CANCELLED'
+  error: { message: string } | null
+  replyTo: { position: number } | null
+}
+
+/** An answer that is expected; see `pendingAnswers` in the schema. */
+export type ChatAnswer = {
+  actor: string
+  turn: { position: number } | null
+  run: (ChatRun & { replies: { id: string }[] }) | null
+}
+
+/** What the server has stored, read at one time. */
+export type Answering = {
+  pendingAnswers: ChatAnswer[]
+  /** The newest runs, newest first. */
+  runs: ChatRun[]
+  approvals: CallApproval[]
+  /** The newest turns. The transcript receives their states a little later. */
+  turns: { id: string; position: number; status: TurnStatus }[]
+}
+
+/** `answering` is null before the first read. */
+export type ChatState = { transcript: TranscriptState; answering: Answering | null; error: ColloquyError | null }
+
+export type Chat = Live<ChatState> & {
+  readonly conversation: ConversationHandle
+  /** Resolves when the answers and approvals have been read anew. The chat must have a listener. Never rejects. */
+  refresh(): Promise<void>
+}
+
+const READ = `query Answering($id: ID!, $as: String) {
+  conversation(id: $id, as: $as) {
+    pendingAnswers { actor turn { position } run { ...ChatRun replies { id } } }
+    runs(first: 20) { nodes { ...ChatRun } }
+    turns(last: 50) { nodes { id position status } }
+  }
+  approvals(conversationId: $id, as: $as, first: 50) { nodes { id callId state reason turn { id } } }
+}
+fragment ChatRun on Run { id actor state error { message } replyTo { position } }`
+
+/** Interval of reads while an answer is expected, ms. */
+const INTERVAL_MS = 5_000
+
+/** Creates the live state of a conversation. Nothing is read before the first listener is added. */
+export function createChat(client: Client, conversationId: string): Chat {
+  const conversation = client.conversation(conversationId)
+  const transcript = conversation.transcript()
+  const listeners = new Set<() => void>()
+  let state: ChatState = { transcript: transcript.get(), answering: null, error: null }
+  let stop: (() => void) | null = null
+  let refresh = async () => {}
+
+  function change(changes: Partial<ChatState>): void {
+    state = { ...state, ...changes }
+    for (const listener of [...listeners]) listener()
+  }
+
+  async function read(signal: AbortSignal): Promise<Answering> {
+    const { conversation: found, approvals } = await client.request(READ, { id: conversationId, as: client.as }, { signal })
+    const { pendingAnswers, runs, turns } = found ?? { pendingAnswers: [], runs: { nodes: [] }, turns: { nodes: [] } }
+    return { pendingAnswers, runs: runs.nodes, approvals: approvals.nodes, turns: turns.nodes }
+  }
+
+  function start(): () => void {
+    const ending = new AbortController()
+    const { signal } = ending
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let reading = Promise.resolve()
+    let queued: Promise<void> | null = null
+
+    async function readOnce(): Promise<void> {
+      queued = null
+      clearTimeout(timer)
+      try {
+        change({ answering: await read(signal), error: null })
+      } catch (error) {
+        if (!signal.aborted) change({ error: error as ColloquyError })
+      }
+      if (signal.aborted || state.answering?.pendingAnswers.length === 0) return
+      timer = setTimeout(refresh, INTERVAL_MS)
+    }
+    refresh = () => (queued ??= reading = reading.then(readOnce))
+
+    let seq = -1
+    const unsubscribe = transcript.subscribe(() => {
+      const next = transcript.get()
+      change({ transcript: next })
+      if (next.lastSeq === seq) return
+      seq = next.lastSeq
+      void refresh()
+    })
+    void refresh()
+    return () => {
+      ending.abort()
+      clearTimeout(timer)
+      unsubscribe()
+    }
+  }
+
+  return {
+    conversation,
+    refresh: () => refresh(),
+    get: () => state,
+    subscribe(listener) {
+      const added = () => listener()
+      listeners.add(added)
+      if (!stop) {
+        state = { ...state, answering: null }
+        stop = start()
+      }
+      return () => {
+        listeners.delete(added)
+        if (listeners.size > 0) return
+        stop?.()
+        stop = null
+      }
+    },
+  }
+}
+
+/** Resolves when the chat has been read. The caller must have added a listener. @throws ColloquyError */
+export async function readyToRead(chat: Chat): Promise<void> {
+  const changes = changesOf(chat)
+  try {
+    for (;;) {
+      const state = chat.get()
+      requireReadable(state)
+      if (state.transcript.conversation && state.answering) return
+      await changes.next(INTERVAL_MS)
+    }
+  } finally {
+    changes.close()
+  }
+}
+
+/** @throws ColloquyError if the conversation can no longer be read @throws Error if it was deleted */
+export function requireReadable({ transcript, error }: ChatState): void {
+  if (transcript.status === 'failed' || error) throw (transcript.error ?? error)!
+  if (transcript.status === 'deleted') throw new Error('The conversation was deleted.')
+}
+
+/** Waits for the changes of a live value, until the signal is aborted. */
+export function changesOf({ subscribe }: Pick<Live<unknown>, 'subscribe'>, signal?: AbortSignal) {
+  let isChanged = false
+  let wake = () => {}
+  const onChange = () => {
+    isChanged = true
+    wake()
+  }
+  const unsubscribe = subscribe(onChange)
+  signal?.addEventListener('abort', onChange)
+  return {
+    /** Resolves after the next change since the last call, or after `ms`. */
+    async next(ms: number): Promise<void> {
+      if (!isChanged) {
+        let timer: ReturnType<typeof setTimeout>
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          timer = setTimeout(resolve, ms)
+        }).finally(() => clearTimeout(timer))
+      }
+      isChanged = false
+    },
+    close(): void {
+      unsubscribe()
+      signal?.removeEventListener('abort', onChange)
+    },
+  }
+}

@@ -1,0 +1,303 @@
+// Chats of the AI SDK, unmodified, on a conversation: messages are sent and answered, tools are approved or executed by
+// the page, and answers are stopped and resumed, while several agents and people share the conversation.
+
+import { Chat } from '@ai-sdk/react'
+import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  createChatTransport,
+  type ChatTransportOptions,
+  type ConversationMessage,
+} from '../../../src/ai-sdk/index.ts'
+import { startJobs } from '../../../src/domain/background/jobs.ts'
+import { history } from '../../../src/domain/turn/history.ts'
+import { backends } from '../../support/backend.ts'
+import { clientOf, TRANSPORTS } from '../../support/client.ts'
+import { createScriptedProvider, gate } from '../../support/scripted-provider.ts'
+import { useServer } from '../../support/server.ts'
+
+const provider = createScriptedProvider()
+const AGENT = { agent: { provider: 'scripted' } }
+
+/** The texts of a message, and its tools with their states. */
+const shown = ({ role, parts }: ConversationMessage) => [
+  role,
+  ...parts.flatMap((part) => {
+    if (part.type === 'text') return [part.text]
+    if (part.type === 'reasoning') return [`(${part.text})`]
+    if (!('toolCallId' in part)) return []
+    return [`${part.type === 'dynamic-tool' ? part.toolName : part.type} ${part.state}`]
+  }),
+]
+
+describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
+  const paid: unknown[] = []
+  const pay = { name: 'pay', requiresApproval: true, execute: async (given: unknown) => (paid.push(given), 'paid') }
+  const look = { name: 'look', execute: async () => ({ tide: 6.1 }) }
+  const server = useServer(backend, {}, { settings: { providers: { scripted: provider }, tools: [pay, look] } })
+  const closing: (() => unknown)[] = []
+  let stopJobs = async () => {}
+  beforeAll(async () => void (stopJobs = await startJobs(server.deps)))
+  afterAll(() => stopJobs())
+  beforeEach(() => {
+    provider.reset()
+    paid.length = 0
+  })
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  type Init = Omit<ConstructorParameters<typeof Chat<ConversationMessage>>[0], 'transport' | 'id'>
+
+  /** Starts a conversation with ada, bob and the agents. */
+  async function start(...agents: { actor: string; [field: string]: unknown }[]) {
+    const tenant = server.tenant()
+    const ada = clientOf(server.url, tenant.name, 'ada', TRANSPORTS[0])
+    closing.push(ada.close)
+    const { id } = await ada.createConversation({
+      key: 'harbour',
+      participants: [{ actor: 'bob', kind: 'HUMAN' }, ...agents] as never,
+    })
+    /** Opens a page. Each has a client of its own. */
+    function open(options: Partial<ChatTransportOptions> = {}, init: Init = {}, actor = 'ada') {
+      const client = clientOf(server.url, tenant.name, actor, TRANSPORTS[0])
+      closing.push(client.close)
+      const transport = createChatTransport({ client, ...options })
+      const chat = new Chat<ConversationMessage>({ id: 'harbour', transport, ...init })
+      return { transport, chat, client, messages: () => chat.messages.map(shown) }
+    }
+    const turns = async () => {
+      const all = await history(server.deps, tenant.as('ada'), [id], {})
+      return all.get(id)!.map(({ actor, text, status }) => `${actor}: ${text}${status === 'COMMITTED' ? '' : ` ${status}`}`)
+    }
+    return { id, tenant, ada, open, turns }
+  }
+  const run = { actor: 'bot' }
+
+  it('sends a message and streams the answer of the agent', async () => {
+    const { open, turns } = await start({ actor: 'bot', ...AGENT })
+    const { chat, messages } = open({ run })
+    const { pause, open: goOn } = gate()
+    provider.next(['High tide ', pause, 'is at six.'])
+    const sending = chat.sendMessage({ text: 'When is high tide?' })
+    await vi.waitFor(() => expect(messages()).toEqual([['user', 'When is high tide?'], ['assistant', 'High tide ']]))
+    expect(chat.status).toBe('streaming')
+    goOn()
+    await sending
+    expect(messages()).toEqual([['user', 'When is high tide?'], ['assistant', 'High tide is at six.']])
+    expect(chat.status).toBe('ready')
+    expect(chat.error).toBeUndefined()
+    expect(chat.messages[1]!.metadata).toMatchObject({ actor: 'bot', runId: expect.stringMatching(/^run_/) })
+    expect(await turns()).toEqual(['ada: When is high tide?', 'bot: High tide is at six.'])
+  })
+
+  it('shows the answers of all agents that a message wakes up as steps of one message, and ends when all have answered', async () => {
+    const { open } = await start(
+      { actor: 'fern', respond: 'ALWAYS', ...AGENT },
+      { actor: 'moss', respond: 'MENTIONED', ...AGENT },
+    )
+    const { chat, messages } = open()
+    provider.next(['@moss knows.'], ['At six.'], ['Thanks.'])
+    await chat.sendMessage({ text: 'When is high tide?' })
+    expect(messages()).toEqual([['user', 'When is high tide?'], ['assistant', '@moss knows.', 'At six.', 'Thanks.']])
+    const authors = chat.messages[1]!.parts.flatMap((part) =>
+      part.type === 'text' ? [part.providerMetadata!.colloquy!.actor] : [],
+    )
+    expect(authors).toEqual(['fern', 'moss', 'fern'])
+    expect(chat.messages[1]!.parts.filter(({ type }) => type === 'step-start')).toHaveLength(3)
+    expect(chat.status).toBe('ready')
+  })
+
+  it('ends at once if nobody will answer', async () => {
+    const { open, turns } = await start()
+    const { chat, messages } = open()
+    await chat.sendMessage({ text: 'Hello.' })
+    expect(messages()).toEqual([['user', 'Hello.']])
+    expect(chat.status).toBe('ready')
+    expect(await turns()).toEqual(['ada: Hello.'])
+  })
+
+  it('creates the conversation with the first message', async () => {
+    const tenant = server.tenant()
+    const client = clientOf(server.url, tenant.name, 'ada', TRANSPORTS[0])
+    closing.push(client.close)
+    const create = { participants: [{ actor: 'bot', respond: 'ALWAYS' as const, ...AGENT }] }
+    const transport = createChatTransport({ client, create })
+    expect(await transport.load('new')).toEqual([])
+    expect(await transport.reconnectToStream({ chatId: 'new' })).toBeNull()
+    const chat = new Chat<ConversationMessage>({ id: 'new', transport })
+    provider.next(['Hi.'])
+    await chat.sendMessage({ text: 'Hello.' })
+    expect(chat.messages.map(shown)).toEqual([['user', 'Hello.'], ['assistant', 'Hi.']])
+    expect((await transport.load('new')).map(shown)).toEqual([['user', 'Hello.'], ['assistant', 'Hi.']])
+  })
+
+  it('shows reasoning and the tools of the server with their results', async () => {
+    const { open } = await start({ actor: 'bot', ...AGENT })
+    const { chat, messages, transport } = open({ run: { ...run, reasoning: true } })
+    provider.next(
+      [{ type: 'reasoning', text: 'I look.' }, 'Let me look. ', { id: 'c1', name: 'look', arguments: { at: 'sea' } }],
+      ['At six.'],
+    )
+    await chat.sendMessage({ text: 'When?' })
+    const answer = ['assistant', '(I look.)', 'Let me look. ', 'look output-available', 'At six.']
+    expect(messages()).toEqual([['user', 'When?'], answer])
+    const tool = chat.messages[1]!.parts.find((part) => 'toolCallId' in part)
+    expect(tool).toMatchObject({ type: 'dynamic-tool', input: { at: 'sea' }, output: { tide: 6.1 }, providerExecuted: true })
+    const [, loaded] = await transport.load('harbour')
+    expect(shown(loaded!)).toEqual(answer)
+    expect(loaded!.id).toBe(chat.messages[1]!.id)
+    expect(loaded!.parts.length).toBe(chat.messages[1]!.parts.length)
+  })
+
+  it.each([
+    { approved: true, state: 'output-available', says: 'Paid.', effect: [{ amount: 5 }] },
+    { approved: false, state: 'output-denied', says: 'As you wish.', effect: [] },
+  ])('asks for approval of a tool: $approved', async ({ approved, state, says, effect }) => {
+    const { open } = await start({ actor: 'bot', ...AGENT })
+    const { chat, messages, transport } = open(
+      { run },
+      { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses },
+    )
+    provider.next(['I pay. ', { id: 'p1', name: 'pay', arguments: { amount: 5 } }], [says])
+    await chat.sendMessage({ text: 'Pay.' })
+    expect(messages()[1]).toEqual(['assistant', 'I pay. ', 'pay approval-requested'])
+    expect(chat.status).toBe('ready')
+    const tool = chat.messages[1]!.parts.find((part) => 'toolCallId' in part)!
+    await chat.addToolApprovalResponse({ id: tool.approval!.id, approved, reason: 'I say so.' })
+    await vi.waitFor(() => expect(messages()[1]).toEqual(['assistant', 'I pay. ', `pay ${state}`, says]))
+    await vi.waitFor(() => expect(chat.status).toBe('ready'))
+    expect(paid).toEqual(effect)
+    expect(messages()).toHaveLength(2)
+    expect((await transport.load('harbour')).map(shown)[1]![3]).toBe(says)
+  })
+
+  it('executes tools of the page and continues with their results', async () => {
+    const { open } = await start({ actor: 'bot', ...AGENT })
+    const executed: unknown[] = []
+    const tools = [{ name: 'where', description: 'Tells where the user is.', schema: { type: 'object' } }]
+    const page = open(
+      { run: { ...run, tools } },
+      {
+        sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+        onToolCall({ toolCall }) {
+          executed.push(toolCall.input)
+          void page.chat.addToolOutput({ tool: 'where', toolCallId: toolCall.toolCallId, output: 'Hull' } as never)
+        },
+      },
+    )
+    provider.next([{ id: 'w1', name: 'where', arguments: { exact: true } }], ['You are in Hull.'])
+    await page.chat.sendMessage({ text: 'Where am I?' })
+    await vi.waitFor(() =>
+      expect(page.messages()[1]).toEqual(['assistant', 'tool-where output-available', 'You are in Hull.']),
+    )
+    await vi.waitFor(() => expect(page.chat.status).toBe('ready'))
+    expect(executed).toEqual([{ exact: true }])
+    expect(page.messages()).toHaveLength(2)
+    expect(provider.asked).toHaveLength(2)
+  })
+
+  it('stops the call of the provider, keeps what was written, and tells all pages', async () => {
+    const { open, turns } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    const { chat, messages } = open()
+    const { pause } = gate()
+    let isAborted = false
+    provider.next(['High ', (signal) => (signal.addEventListener('abort', () => (isAborted = true)), pause())])
+    const sending = chat.sendMessage({ text: 'When?' })
+    await vi.waitFor(() => expect(messages()[1]).toEqual(['assistant', 'High ']))
+    await chat.stop()
+    await sending
+    expect(chat.status).toBe('ready')
+    await vi.waitFor(async () => expect(await turns()).toEqual(['ada: When?', 'bot: High  ABORTED']))
+    expect(isAborted).toBe(true)
+  })
+
+  it('stops an agent that has not begun to answer yet', async () => {
+    const { open, ada } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    const { chat } = open()
+    const { pause } = gate()
+    provider.next([pause])
+    const sending = chat.sendMessage({ text: 'When?' })
+    await vi.waitFor(() => expect(chat.status).toBe('submitted'))
+    await vi.waitFor(async () => expect((await ada.conversation({ key: 'harbour' }).turns()).nodes).not.toEqual([]))
+    await chat.stop()
+    await sending
+    await vi.waitFor(async () => {
+      const { nodes } = await ada.conversation({ key: 'harbour' }).runs()
+      expect(nodes.map(({ state }) => state)).toEqual(['CANCELLED'])
+    })
+  })
+
+  it('resumes after a reload, also for messages of several agents that are being written', async () => {
+    const { open } = await start({ actor: 'bot', ...AGENT }, { actor: 'fern', respond: 'MENTIONED', ...AGENT })
+    const first = open({ run })
+    const { pause, open: goOn } = gate()
+    provider.next(['High ', pause, 'tide at six.'])
+    void first.chat.sendMessage({ text: 'When, @fern?' })
+    await vi.waitFor(() => expect(first.messages()[1]?.[1]).toMatch(/High|ok/))
+    const second = open({ run }, { messages: await first.transport.load('harbour') })
+    void second.chat.resumeStream()
+    await vi.waitFor(() => expect(second.chat.status).toBe('streaming'))
+    goOn()
+    await vi.waitFor(() => expect(second.chat.status).toBe('ready'))
+    const answers = second.messages().slice(1)
+    expect(answers).toHaveLength(2)
+    expect(answers).toContainEqual(['assistant', 'High tide at six.'])
+    expect(answers).toContainEqual(['assistant', 'ok'])
+    expect(new Set(second.chat.messages.map(({ id }) => id)).size).toBe(3)
+    // Nothing is left to resume.
+    expect(await second.transport.reconnectToStream({ chatId: 'harbour' })).toBeNull()
+  })
+
+  it('does not stop the answer when a stream is resumed twice, but when the resumed stream is stopped', async () => {
+    const { open, turns } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    const first = open()
+    const { pause } = gate()
+    provider.next(['High ', pause])
+    void first.chat.sendMessage({ text: 'When?' })
+    await vi.waitFor(() => expect(first.messages()[1]).toEqual(['assistant', 'High ']))
+    const second = open({}, { messages: await first.transport.load('harbour') })
+    const resuming = second.chat.resumeStream()
+    const again = second.chat.resumeStream()
+    await vi.waitFor(() => expect(second.messages()).toEqual([['user', 'When?'], ['assistant', 'High ']]))
+    await vi.waitFor(() => expect(second.chat.status).toBe('streaming'))
+    expect((await turns()).at(-1)).toBe('bot: High  STREAMING')
+    await second.chat.stop()
+    await Promise.all([resuming, again])
+    await vi.waitFor(async () => expect((await turns()).at(-1)).toBe('bot: High  ABORTED'))
+  })
+
+  it('reports the failure of a run', async () => {
+    const { open } = await start({ actor: 'bot', ...AGENT })
+    const { chat, messages } = open({ run })
+    provider.next([new Error('defect')])
+    await chat.sendMessage({ text: 'When?' })
+    expect(chat.status).toBe('error')
+    expect(chat.error?.message).toMatch(/\S/)
+    expect(chat.error?.message).not.toContain('defect')
+    expect(messages()).toEqual([['user', 'When?'], ...messages().slice(1)])
+  })
+
+  it('follows what other people and agents write, and shows each answer as a message of its own', async () => {
+    const { open, id, tenant } = await start(
+      { actor: 'fern', respond: 'ALWAYS', ...AGENT },
+      { actor: 'moss', respond: 'MENTIONED', ...AGENT },
+    )
+    const { chat, messages, transport } = open()
+    closing.push(
+      transport.follow('harbour', (change) => {
+        chat.messages = change(chat.messages)
+      }),
+    )
+    await tenant.append(id, 'bob', 'Anyone?', {})
+    await vi.waitFor(() => expect(messages()).toEqual([['user', 'Anyone?'], ['assistant', 'ok']]))
+    expect(chat.messages[0]!.metadata).toMatchObject({ actor: 'bob', name: 'bob' })
+    provider.next(['@moss knows.'], ['At six.'])
+    await chat.sendMessage({ text: 'When?' })
+    await vi.waitFor(() =>
+      expect(messages().slice(2, 5)).toEqual([['user', 'When?'], ['assistant', '@moss knows.'], ['assistant', 'At six.']]),
+    )
+    await vi.waitFor(() => expect(new Set(chat.messages.map((each) => each.id)).size).toBe(chat.messages.length))
+    expect(chat.messages[2]!.metadata).toMatchObject({ actor: 'ada' })
+  })
+})
