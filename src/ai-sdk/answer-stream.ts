@@ -56,7 +56,11 @@ function isCurrent({ transcript }: ChatState, { turns }: Answering, to: number):
 }
 
 /** Returns what the state contains of the wanted answers. @internal */
-export function progressOf(state: ChatState, wanted: Wanted, { pageTools }: Pick<StreamOptions, 'pageTools'>): Progress {
+export function progressOf(
+  state: ChatState,
+  wanted: Wanted,
+  { pageTools }: Pick<StreamOptions, 'pageTools'>,
+): Progress {
   const { transcript, answering } = state
   const approvals = answering?.approvals ?? []
   const turns = transcript.turns.filter(({ position, role }) => position > wanted.to && role !== 'USER')
@@ -75,7 +79,11 @@ export function progressOf(state: ChatState, wanted: Wanted, { pageTools }: Pick
 }
 
 /** Returns why the newest run that answers failed; null if none did. */
-function failureOf({ runs }: Answering, { to, runId }: Wanted, messages: readonly ConversationMessage[]): string | null {
+function failureOf(
+  { runs }: Answering,
+  { to, runId }: Wanted,
+  messages: readonly ConversationMessage[],
+): string | null {
   const own = runs.filter(({ id, replyTo }) => id === runId || replyTo?.position === to)
   const newest = new Map(own.toReversed().map((run) => [run.actor, run]))
   for (const { state, error } of newest.values()) if (state === 'FAILED') return error?.message ?? 'The run failed.'

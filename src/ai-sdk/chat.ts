@@ -68,7 +68,11 @@ export function createChat(client: Client, conversationId: string): Chat {
   }
 
   async function read(signal: AbortSignal): Promise<Answering> {
-    const { conversation: found, approvals } = await client.request(READ, { id: conversationId, as: client.as }, { signal })
+    const { conversation: found, approvals } = await client.request(
+      READ,
+      { id: conversationId, as: client.as },
+      { signal },
+    )
     const { pendingAnswers, runs, turns } = found ?? { pendingAnswers: [], runs: { nodes: [] }, turns: { nodes: [] } }
     return { pendingAnswers, runs: runs.nodes, approvals: approvals.nodes, turns: turns.nodes }
   }

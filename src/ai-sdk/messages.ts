@@ -79,7 +79,11 @@ function metadataOf(turn: TranscriptTurn): ConversationMetadata {
 }
 
 /** Returns the part of a call without its result. */
-function toolPart(turn: TranscriptTurn, part: TurnPart & { __typename: 'ToolCallPart' }, isPageTool: boolean): ToolPart {
+function toolPart(
+  turn: TranscriptTurn,
+  part: TurnPart & { __typename: 'ToolCallPart' },
+  isPageTool: boolean,
+): ToolPart {
   const { callId, name, arguments: given } = part
   const streamed = turn.live?.find((delta) => delta?.type === 'TOOL_CALL' && delta.callId === callId)
   const isComplete = turn.status !== 'STREAMING' || !streamed || streamed.isComplete

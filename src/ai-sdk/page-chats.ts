@@ -47,7 +47,13 @@ export function createPageChats({ client, conversation, create }: Options): Page
       isCreated && create
         ? await client.createConversation({ ...create, key: chatId })
         : await client.conversation(conversation(chatId)).read()
-    const page = { chat: createChat(client, id), sent: new Map(), streamed: new Set<string>(), followers: 0, resumed: 0 }
+    const page = {
+      chat: createChat(client, id),
+      sent: new Map(),
+      streamed: new Set<string>(),
+      followers: 0,
+      resumed: 0,
+    }
     for (const listener of waiting.get(chatId) ?? []) listener(page)
     waiting.delete(chatId)
     return page

@@ -172,10 +172,7 @@ async function appendResults(
 }
 
 /** Sends the decisions about the calls of an answer and the results of its calls, and continues the answer. */
-async function continueAnswer(
-  requests: Requests,
-  messages: readonly ConversationMessage[],
-): Promise<Answered> {
+async function continueAnswer(requests: Requests, messages: readonly ConversationMessage[]): Promise<Answered> {
   const { client, chat } = requests
   const message = messages.at(-1)!
   for (const part of message.parts) {
@@ -204,10 +201,7 @@ type Request = {
 }
 
 /** Does what the page requests, and returns the answers to stream. @throws ColloquyError @throws TypeError */
-export async function request(
-  requests: Requests,
-  { trigger, messageId, messages, body }: Request,
-): Promise<Answered> {
+export async function request(requests: Requests, { trigger, messageId, messages, body }: Request): Promise<Answered> {
   const { sent } = requests
   if (sent.size >= MAX_SENT) sent.delete(sent.keys().next().value!)
   if (trigger === 'regenerate-message') return regenerateAnswer(requests, messages, messageId)

@@ -25,7 +25,8 @@ export function toUIMessageStream(
   const runId = typeof run === 'string' ? run : run.id
   return streamOf(async function* (signal) {
     const { run: found } = await client.request(READ, { id: runId, as: client.as }, { signal })
-    if (!found) throw new ColloquyError('NOT_FOUND', `There is no run ${JSON.stringify(runId)}, or it is outside the view.`)
+    if (!found)
+      throw new ColloquyError('NOT_FOUND', `There is no run ${JSON.stringify(runId)}, or it is outside the view.`)
     const chat = createChat(client, found.conversation.id)
     const release = chat.subscribe(() => {})
     try {

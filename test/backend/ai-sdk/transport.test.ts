@@ -4,11 +4,7 @@
 import { Chat } from '@ai-sdk/react'
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  createChatTransport,
-  type ChatTransportOptions,
-  type ConversationMessage,
-} from '../../../src/ai-sdk/index.ts'
+import { createChatTransport, type ChatTransportOptions, type ConversationMessage } from '../../../src/ai-sdk/index.ts'
 import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { history } from '../../../src/domain/turn/history.ts'
 import { backends } from '../../support/backend.ts'
@@ -68,7 +64,9 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     }
     const turns = async () => {
       const all = await history(server.deps, tenant.as('ada'), [id], {})
-      return all.get(id)!.map(({ actor, text, status }) => `${actor}: ${text}${status === 'COMMITTED' ? '' : ` ${status}`}`)
+      return all
+        .get(id)!
+        .map(({ actor, text, status }) => `${actor}: ${text}${status === 'COMMITTED' ? '' : ` ${status}`}`)
     }
     return { id, tenant, ada, open, turns }
   }
@@ -80,11 +78,19 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     const { pause, open: goOn } = gate()
     provider.next(['High tide ', pause, 'is at six.'])
     const sending = chat.sendMessage({ text: 'When is high tide?' })
-    await vi.waitFor(() => expect(messages()).toEqual([['user', 'When is high tide?'], ['assistant', 'High tide ']]))
+    await vi.waitFor(() =>
+      expect(messages()).toEqual([
+        ['user', 'When is high tide?'],
+        ['assistant', 'High tide '],
+      ]),
+    )
     expect(chat.status).toBe('streaming')
     goOn()
     await sending
-    expect(messages()).toEqual([['user', 'When is high tide?'], ['assistant', 'High tide is at six.']])
+    expect(messages()).toEqual([
+      ['user', 'When is high tide?'],
+      ['assistant', 'High tide is at six.'],
+    ])
     expect(chat.status).toBe('ready')
     expect(chat.error).toBeUndefined()
     expect(chat.messages[1]!.metadata).toMatchObject({ actor: 'bot', runId: expect.stringMatching(/^run_/) })
@@ -99,7 +105,10 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     const { chat, messages } = open()
     provider.next(['@moss knows.'], ['At six.'], ['Thanks.'])
     await chat.sendMessage({ text: 'When is high tide?' })
-    expect(messages()).toEqual([['user', 'When is high tide?'], ['assistant', '@moss knows.', 'At six.', 'Thanks.']])
+    expect(messages()).toEqual([
+      ['user', 'When is high tide?'],
+      ['assistant', '@moss knows.', 'At six.', 'Thanks.'],
+    ])
     const authors = chat.messages[1]!.parts.flatMap((part) =>
       part.type === 'text' ? [part.providerMetadata!.colloquy!.actor] : [],
     )
@@ -128,8 +137,14 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     const chat = new Chat<ConversationMessage>({ id: 'new', transport })
     provider.next(['Hi.'])
     await chat.sendMessage({ text: 'Hello.' })
-    expect(chat.messages.map(shown)).toEqual([['user', 'Hello.'], ['assistant', 'Hi.']])
-    expect((await transport.load('new')).map(shown)).toEqual([['user', 'Hello.'], ['assistant', 'Hi.']])
+    expect(chat.messages.map(shown)).toEqual([
+      ['user', 'Hello.'],
+      ['assistant', 'Hi.'],
+    ])
+    expect((await transport.load('new')).map(shown)).toEqual([
+      ['user', 'Hello.'],
+      ['assistant', 'Hi.'],
+    ])
   })
 
   it('shows reasoning and the tools of the server with their results', async () => {
@@ -143,7 +158,12 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     const answer = ['assistant', '(I look.)', 'Let me look. ', 'look output-available', 'At six.']
     expect(messages()).toEqual([['user', 'When?'], answer])
     const tool = chat.messages[1]!.parts.find((part) => 'toolCallId' in part)
-    expect(tool).toMatchObject({ type: 'dynamic-tool', input: { at: 'sea' }, output: { tide: 6.1 }, providerExecuted: true })
+    expect(tool).toMatchObject({
+      type: 'dynamic-tool',
+      input: { at: 'sea' },
+      output: { tide: 6.1 },
+      providerExecuted: true,
+    })
     const [, loaded] = await transport.load('harbour')
     expect(shown(loaded!)).toEqual(answer)
     expect(loaded!.id).toBe(chat.messages[1]!.id)
@@ -259,7 +279,12 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     const second = open({}, { messages: await first.transport.load('harbour') })
     const resuming = second.chat.resumeStream()
     const again = second.chat.resumeStream()
-    await vi.waitFor(() => expect(second.messages()).toEqual([['user', 'When?'], ['assistant', 'High ']]))
+    await vi.waitFor(() =>
+      expect(second.messages()).toEqual([
+        ['user', 'When?'],
+        ['assistant', 'High '],
+      ]),
+    )
     await vi.waitFor(() => expect(second.chat.status).toBe('streaming'))
     expect((await turns()).at(-1)).toBe('bot: High  STREAMING')
     await second.chat.stop()
@@ -290,12 +315,21 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
       }),
     )
     await tenant.append(id, 'bob', 'Anyone?', {})
-    await vi.waitFor(() => expect(messages()).toEqual([['user', 'Anyone?'], ['assistant', 'ok']]))
+    await vi.waitFor(() =>
+      expect(messages()).toEqual([
+        ['user', 'Anyone?'],
+        ['assistant', 'ok'],
+      ]),
+    )
     expect(chat.messages[0]!.metadata).toMatchObject({ actor: 'bob', name: 'bob' })
     provider.next(['@moss knows.'], ['At six.'])
     await chat.sendMessage({ text: 'When?' })
     await vi.waitFor(() =>
-      expect(messages().slice(2, 5)).toEqual([['user', 'When?'], ['assistant', '@moss knows.'], ['assistant', 'At six.']]),
+      expect(messages().slice(2, 5)).toEqual([
+        ['user', 'When?'],
+        ['assistant', '@moss knows.'],
+        ['assistant', 'At six.'],
+      ]),
     )
     await vi.waitFor(() => expect(new Set(chat.messages.map((each) => each.id)).size).toBe(chat.messages.length))
     expect(chat.messages[2]!.metadata).toMatchObject({ actor: 'ada' })

@@ -73,7 +73,8 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
     const last = parts.at(-1)
     const incomplete = live.findLastIndex((each) => each.type === 'TOOL_CALL' && !each.isComplete)
     const set = (more: Partial<TranscriptTurn>) => (turns = [...turns.slice(0, -1), { ...open, parts, live, ...more }])
-    if (action === 'text') parts.push(...(last?.__typename === 'TextPart' ? [text(parts.pop()!['text' as never] + value)] : [text(value)]))
+    if (action === 'text')
+      parts.push(...(last?.__typename === 'TextPart' ? [text(parts.pop()!['text' as never] + value)] : [text(value)]))
     if (action === 'reasoning') {
       const joined = last?.__typename === 'ReasoningPart' ? (parts.pop() as { reasoning: string }).reasoning : ''
       parts.push(reasoning(joined + value))
@@ -83,7 +84,8 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
       parts.push(call(callId, ''))
       live.push(delta('TOOL_CALL', { callId }))
     }
-    if (action === 'arguments' && incomplete >= 0) live[incomplete] = { ...live[incomplete]!, joined: live[incomplete]!.joined + value }
+    if (action === 'arguments' && incomplete >= 0)
+      live[incomplete] = { ...live[incomplete]!, joined: live[incomplete]!.joined + value }
     if (action === 'complete' && incomplete >= 0) {
       const { callId } = live[incomplete]!
       live[incomplete] = { ...live[incomplete]!, isComplete: true }
@@ -92,12 +94,18 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
     }
     const complete = live.find(
       ({ type, isComplete, callId }) =>
-        type === 'TOOL_CALL' && isComplete && !parts.some((part) => part.__typename === 'ToolResultPart' && part.callId === callId),
+        type === 'TOOL_CALL'
+        && isComplete
+        && !parts.some((part) => part.__typename === 'ToolResultPart' && part.callId === callId),
     )
     if (action === 'progress' && complete) {
       const at = live.findIndex(({ type, callId }) => type === 'TOOL_PROGRESS' && callId === complete.callId)
       const joined = (at < 0 ? '' : live[at]!.joined) + value
-      live.splice(at < 0 ? live.length : at, at < 0 ? 0 : 1, delta('TOOL_PROGRESS', { callId: complete.callId, joined }))
+      live.splice(
+        at < 0 ? live.length : at,
+        at < 0 ? 0 : 1,
+        delta('TOOL_PROGRESS', { callId: complete.callId, joined }),
+      )
     }
     if (action === 'result' && complete) parts.push(result(complete.callId!, open.id, { of: complete.callId }))
     if (action === 'source') parts.push({ __typename: 'SourcePart', url: `https://x.org/${++ids}`, title: 'X' })
@@ -109,7 +117,8 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
       const joined: typeof parts = []
       for (const part of rest) {
         const before = joined.at(-1)
-        if (part.__typename === 'TextPart' && before?.__typename === 'TextPart') joined[joined.length - 1] = text(before.text + part.text)
+        if (part.__typename === 'TextPart' && before?.__typename === 'TextPart')
+          joined[joined.length - 1] = text(before.text + part.text)
         else joined.push(part)
       }
       parts.splice(0, parts.length, ...joined)
@@ -150,7 +159,10 @@ describe('the chunks of a message', () => {
         const first = createChunker()
         const known = await read(shown.slice(0, at).flatMap((message) => first(message)))
         const second = createChunker(known)
-        const message = await read(shown.slice(at).flatMap((each) => second(each)), known)
+        const message = await read(
+          shown.slice(at).flatMap((each) => second(each)),
+          known,
+        )
         const last = shown.at(-1)!
         const kept = { ...message, parts: message.parts.filter((part) => !isGone(last)(part)) }
         expect(contentOf(kept)).toEqual(contentOf(last))

@@ -27,7 +27,10 @@ type Case = {
 describe('messages of a page and of its conversation', () => {
   it.each<[string, Case]>([
     ['an empty page shows the conversation', { stored: [stored(1, 'a')], merged: ['turn_1 a'] }],
-    ['a newer state replaces a shown one', { shown: [stored(1, 'a')], stored: [stored(1, 'ab')], merged: ['turn_1 ab'] }],
+    [
+      'a newer state replaces a shown one',
+      { shown: [stored(1, 'a')], stored: [stored(1, 'ab')], merged: ['turn_1 ab'] },
+    ],
     [
       'the page has the newest state of a message that a stream writes',
       { shown: [stored(1, 'abc')], stored: [stored(1, 'ab')], streamed: ['turn_1'], merged: ['turn_1 abc'] },
@@ -42,7 +45,11 @@ describe('messages of a page and of its conversation', () => {
     ],
     [
       'a message that is being sent stays after the message that it followed',
-      { shown: [stored(1, 'a'), own('x', 'Hi')], stored: [stored(1, 'a'), stored(2, 'b')], merged: ['turn_1 a', 'x Hi (own)', 'turn_2 b'] },
+      {
+        shown: [stored(1, 'a'), own('x', 'Hi')],
+        stored: [stored(1, 'a'), stored(2, 'b')],
+        merged: ['turn_1 a', 'x Hi (own)', 'turn_2 b'],
+      },
     ],
     [
       'a message of the page itself stays where it is',
@@ -58,9 +65,16 @@ describe('messages of a page and of its conversation', () => {
     ],
     [
       'a version that was superseded is replaced',
-      { shown: [stored(1, 'a'), stored(2, 'b')], stored: [stored(1, 'A', 'turn_9'), stored(2, 'b')], merged: ['turn_9 A', 'turn_2 b'] },
+      {
+        shown: [stored(1, 'a'), stored(2, 'b')],
+        stored: [stored(1, 'A', 'turn_9'), stored(2, 'b')],
+        merged: ['turn_9 A', 'turn_2 b'],
+      },
     ],
-    ['an erased message disappears', { shown: [stored(1, 'a'), stored(2, 'b')], stored: [stored(1, 'a')], merged: ['turn_1 a'] }],
+    [
+      'an erased message disappears',
+      { shown: [stored(1, 'a'), stored(2, 'b')], stored: [stored(1, 'a')], merged: ['turn_1 a'] },
+    ],
   ])('%s', (_, { shown = [], stored: messages = [], sent = [], streamed = [], merged }) => {
     const options = { sent: new Map(sent.map(([id, turnId]) => [id, { id: turnId }])), streamed: new Set(streamed) }
     expect(mergeMessages(shown, messages, options).map(shapeOf)).toEqual(merged)

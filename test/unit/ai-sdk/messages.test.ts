@@ -21,7 +21,11 @@ const shapes = (turns: TranscriptTurn[], options?: Parameters<typeof toUIMessage
 describe('turns as messages of the AI SDK', () => {
   it.each<[string, TranscriptTurn[], string[]]>([
     ['a turn of a person is a message', [ofUser(1, 'Hi')], ['user turn_1: text Hi']],
-    ['a SYSTEM turn is one, too', [turn(1, [text('Be brief.')], { role: 'SYSTEM' })], ['system turn_1: text Be brief.']],
+    [
+      'a SYSTEM turn is one, too',
+      [turn(1, [text('Be brief.')], { role: 'SYSTEM' })],
+      ['system turn_1: text Be brief.'],
+    ],
     [
       'replies that call tools, their results and the next reply are one message',
       [turn(1, [text('a'), call('c')]), results(2, result('c', 'turn_1', 6)), turn(3, [text('b')])],
@@ -53,7 +57,11 @@ describe('turns as messages of the AI SDK', () => {
     ],
     ['an erased turn is left out', [turn(1, [], { status: 'ERASED' })], []],
     ['a result of an unknown call is left out', [results(2, result('c', 'turn_1', 6))], []],
-    ['an open turn without content is an empty message', [turn(1, [], { status: 'STREAMING' })], ['assistant turn_1: step-start']],
+    [
+      'an open turn without content is an empty message',
+      [turn(1, [], { status: 'STREAMING' })],
+      ['assistant turn_1: step-start'],
+    ],
     [
       'files, sources and data are parts',
       [
@@ -147,12 +155,18 @@ describe('turns as messages of the AI SDK', () => {
     const [message] = toUIMessages([open])
     expect(message!.parts.slice(1)).toMatchObject([{ toolCallId: 'turn_1:c', output: 'half', preliminary: true }])
     const [answer] = toAnswers([open])
-    expect(answer!.message.parts[2]).toMatchObject({ toolCallId: 'turn_1:d', state: 'input-streaming', rawInput: '{"a' })
+    expect(answer!.message.parts[2]).toMatchObject({
+      toolCallId: 'turn_1:d',
+      state: 'input-streaming',
+      rawInput: '{"a',
+    })
     expect(answer!.isComplete).toBe(false)
   })
 
   it('tell why a turn was aborted', () => {
-    const [message] = toUIMessages([turn(1, [text('Hal')], { status: 'ABORTED', abortReason: 'The run was cancelled.' })])
+    const [message] = toUIMessages([
+      turn(1, [text('Hal')], { status: 'ABORTED', abortReason: 'The run was cancelled.' }),
+    ])
     expect(message!.metadata!.abortReason).toBe('The run was cancelled.')
   })
 })

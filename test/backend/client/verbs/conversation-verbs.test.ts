@@ -144,8 +144,9 @@ describe.each(backends)('the client on $name', (backend) => {
     const running = conversation.run({ actor: 'bot', provider: 'scripted', turns })
     await vi.waitFor(() => expect(provider.asked).toHaveLength(1))
     model.open()
-    const ended = await running
+    const { turns: appended, ...ended } = await running
     expect(ended).toMatchObject({ state: 'COMPLETED', replies: [{ text: 'Let me see.' }] })
+    expect(appended).toMatchObject([{ text: 'Well?', role: 'USER' }])
     expect(await client.readRun(ended.id)).toEqual(ended)
     expect(await client.readRun('run_01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBeNull()
     await expect(client.cancelRun(ended.id)).rejects.toMatchObject({ code: 'CONFLICT' })

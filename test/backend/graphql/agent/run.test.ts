@@ -59,6 +59,22 @@ describe.each(backends)('runs on $name', (backend) => {
     expect(node).toEqual({ __typename: 'Run', id: run.id })
   })
 
+  it('are among the answers that the conversation waits for', async () => {
+    const conversationId = await newConversation(['ada', 'bot'])
+    const { pause, open } = gate()
+    provider.next([pause, 'Me.'])
+    const { runTurn } = await ada(RUN_TURN, input(conversationId, { wait: false }))
+    const read = `query ($id: ID!) {
+      conversation(id: $id) { pendingAnswers { actor participant { kind } turn { text } run { id state } } }
+    }`
+    const { conversation } = await ada(read, { id: conversationId })
+    expect(conversation.pendingAnswers).toEqual([
+      { actor: 'bot', participant: { kind: 'HUMAN' }, turn: { text: 'Who?' }, run: { id: runTurn.run.id, state: 'RUNNING' } },
+    ])
+    open()
+    await expect.poll(async () => (await ada(read, { id: conversationId })).conversation.pendingAnswers).toEqual([])
+  })
+
   it('of a private turn are hidden from others, and so are their tokens', async () => {
     const conversationId = await newConversation(['ada', 'bob', 'bot'])
     const turns = [{ role: 'USER', content: 'Psst', audience: ['bot'] }]

@@ -2,7 +2,7 @@
 // running run for each agent.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Conflict, InvalidInput, NotFound } from '../../../../../src/errors.ts'
+import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../../../src/errors.ts'
 import { deleteConversation } from '../../../../../src/domain/trust/erasure/delete-conversation.ts'
 import { removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { cancelRun } from '../../../../../src/domain/agent/run/cancel.ts'
@@ -258,6 +258,15 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect((await turns()).at(-1)).toMatchObject({ text: 'Half of it', status: 'ABORTED' })
     expect(await cancelRun(world.deps, tenant.as('ada'), { runId: run.id })).toEqual(cancelled)
     expect(world.deps.runs.size).toBe(0)
+  })
+
+  it('is cancelled by the author of the turn that it answers, and by no other participant', async () => {
+    const turn = await tenant.append(conversationId, 'bob', 'Well?')
+    await tenant.append(conversationId, 'eve', 'Well, well.')
+    script([forever])
+    const { run } = await ask({ wait: false, turns: null, replyTo: turn.id })
+    await expect(cancelRun(world.deps, tenant.as('eve'), { runId: run.id })).rejects.toThrow(NotAllowed)
+    expect((await cancelRun(world.deps, tenant.as('bob'), { runId: run.id })).state).toBe('CANCELLED')
   })
 
   it('ends when the agent is removed, and closes its turn', async () => {
