@@ -55,7 +55,7 @@ function isCurrent({ transcript }: ChatState, { turns }: Answering, to: number):
   return after.every(({ id, status }) => statuses.get(id) === status)
 }
 
-/** Returns what the state contains of the wanted answers. @internal */
+/** Returns what the state contains of the wanted answers. */
 export function progressOf(
   state: ChatState,
   wanted: Wanted,

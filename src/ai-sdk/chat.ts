@@ -93,7 +93,7 @@ export function createChat(client: Client, conversationId: string): Chat {
         if (!signal.aborted) change({ error: error as ColloquyError })
       }
       if (signal.aborted || state.answering?.pendingAnswers.length === 0) return
-      timer = setTimeout(refresh, INTERVAL_MS)
+      timer = setTimeout(() => void refresh(), INTERVAL_MS)
     }
     refresh = () => (queued ??= reading = reading.then(readOnce))
 
@@ -121,7 +121,7 @@ export function createChat(client: Client, conversationId: string): Chat {
       const added = () => listener()
       listeners.add(added)
       if (!stop) {
-        state = { ...state, answering: null }
+        state = { ...state, answering: null, error: null }
         stop = start()
       }
       return () => {

@@ -72,8 +72,8 @@ function* inputOf(part: ToolPart, known: ToolPart | undefined): Generator<UIMess
     return
   }
   if (!known) yield { type: 'tool-input-start', ...tool }
-  const received = known?.state === 'input-streaming' ? ((known.rawInput as string | undefined) ?? '') : ''
-  const inputTextDelta = (part.rawInput as string).slice(received.length)
+  const received = known?.state === 'input-streaming' ? (known.rawInput ?? '') : ''
+  const inputTextDelta = part.rawInput!.slice(received.length)
   if (inputTextDelta !== '') yield { type: 'tool-input-delta', toolCallId, inputTextDelta }
 }
 
@@ -126,7 +126,7 @@ export function createChunker(known?: ConversationMessage): (message: Conversati
     } else if (part.type === 'source-url') {
       const { sourceId, url, title, providerMetadata } = part
       yield { type: 'source-url', sourceId, url, title, providerMetadata }
-    } else if (part.type === 'data-json') yield part as UIMessageChunk
+    } else if (part.type === 'data-json') yield part
   }
 
   /** Yields the chunks of the parts of one turn, and changes what has been sent of it. */

@@ -93,7 +93,7 @@ function toolPart(
     ...(isComplete
       ? { state: 'input-available', input: given }
       : { state: 'input-streaming', input: undefined, rawInput: streamed.joined }),
-  } as ToolPart
+  }
 }
 
 /** Sets the state of a call that an approval protects. */
@@ -163,7 +163,7 @@ function addOutputs({ id, parts, live = [] }: TranscriptTurn, calls: ReadonlyMap
 /** A message, and whether it is complete: no reply of it is open or waits for the results of its calls. */
 export type Answer = { message: ConversationMessage; isComplete: boolean }
 
-/** Converts turns as `toUIMessages` does. @internal */
+/** Converts turns as `toUIMessages` does. */
 export function toAnswers(
   turns: readonly TranscriptTurn[],
   { approvals = [], pageTools = new Set() }: MessageOptions = {},

@@ -21,16 +21,30 @@ const FAULTS_PER_QUESTION = 6
 /** Number of questions in one conversation. A page loads the newest 50 turns. */
 const QUESTIONS = 5
 
-const SCRIPT = [
-  {
-    round: 0,
-    reasoning: 'I look it up, as always. ',
-    text: 'Let me see. ',
-    tools: [{ name: 'look', arguments: { at: 'the sea' } }],
-    wordMs: 4,
-  },
-  { text: 'High tide 🙂 is at six. ', repeat: 12, wordMs: 4 },
-]
+const SAID = 'High tide 🙂 is at six. '.repeat(12)
+const THOUGHT = 'I look it up, as always. '
+/** What the agent of the server writes. */
+const SCRIPT = [{ reasoning: THOUGHT, text: SAID, wordMs: 4 }]
+
+/** What the agent in a process of its own writes, as the AI SDK streams it: with a tool that it executes. */
+async function* written() {
+  const call = { toolCallId: 'c1', toolName: 'look' }
+  yield { type: 'start' }
+  for (const text of THOUGHT.split(/(?<= )/)) yield { type: 'reasoning-delta', id: 'r', text }
+  yield { type: 'reasoning-end', id: 'r' }
+  yield { type: 'tool-input-start', id: call.toolCallId, toolName: call.toolName }
+  for (const delta of ['{"at":', '"the ', 'sea"}']) {
+    yield { type: 'tool-input-delta', id: call.toolCallId, delta }
+    await sleep(20)
+  }
+  yield { type: 'tool-call', ...call, input: { at: 'the sea' } }
+  yield { type: 'tool-result', ...call, output: { tide: 6 } }
+  for (const text of SAID.split(/(?<= )/)) {
+    yield { type: 'text-delta', id: 't', text }
+    await sleep(4)
+  }
+  yield { type: 'finish', finishReason: 'stop', totalUsage: { inputTokens: 5, outputTokens: 2 } }
+}
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -98,11 +112,18 @@ describe.runIf(isLong).each(everyBackend)('pages of the AI SDK on $name', (backe
       participants: [
         {
           actor: 'bot',
-          respond: 'ALWAYS' as const,
+          respond: 'MENTIONED' as const,
           agent: { provider: 'echo', reasoning: true, instructions: JSON.stringify({ echo: SCRIPT }) },
         },
+        { actor: 'scribe', kind: 'AGENT' as const, respond: 'MENTIONED' as const },
       ],
     }
+    const scribe = clientOf(`http://${server.url}`, tenant, 'scribe', TRANSPORTS[0])
+    const ending = new AbortController()
+    closing.push(scribe.close, () => ending.abort())
+    scribe
+      .answer(async ({ write }) => void (await write(written(), { reasoning: true })), { signal: ending.signal })
+      .catch(console.error)
     const total = FAULTS[backend.name === 'embedded' ? 'embedded' : 'postgres']
     const counts = { server: 0, tab: 0, socket: 0 }
     const faults = () => counts.server + counts.tab + counts.socket
@@ -119,7 +140,7 @@ describe.runIf(isLong).each(everyBackend)('pages of the AI SDK on $name', (backe
       const message = {
         id: `question-${question}`,
         role: 'user' as const,
-        parts: [{ type: 'text' as const, text: `When (${question})?` }],
+        parts: [{ type: 'text' as const, text: `@bot, @scribe: when (${question})?` }],
       }
       const before = faults()
       let page = await openPage(chatId)
@@ -140,7 +161,7 @@ describe.runIf(isLong).each(everyBackend)('pages of the AI SDK on $name', (backe
           await page.close()
           page = await openPage(chatId)
           const asked = page.chat.messages.some(({ parts }) =>
-            parts.some((part) => part.type === 'text' && part.text === `When (${question})?`),
+            parts.some((part) => part.type === 'text' && part.text === message.parts[0]!.text),
           )
           answering = asked ? page.chat.resumeStream() : page.chat.sendMessage(message)
         }
@@ -149,11 +170,11 @@ describe.runIf(isLong).each(everyBackend)('pages of the AI SDK on $name', (backe
       expect(page.chat.status).toBe('ready')
       const { nodes } = await direct.conversation({ key: chatId }).turns({ first: 200 })
       expect(nodes.every(({ status }) => status !== 'STREAMING')).toBe(true)
-      expect(nodes.filter(({ text }) => text === `When (${question})?`)).toHaveLength(1)
-      const whole = nodes.filter(
-        ({ status, text }) => status === 'COMMITTED' && text === 'High tide 🙂 is at six. '.repeat(12),
-      )
-      expect(whole.length).toBe((question % QUESTIONS) + 1)
+      expect(nodes.filter(({ text }) => text === message.parts[0]!.text)).toHaveLength(1)
+      for (const actor of ['bot', 'scribe']) {
+        const whole = nodes.filter((turn) => turn.actor === actor && turn.status === 'COMMITTED' && turn.text === SAID)
+        expect(whole).toHaveLength((question % QUESTIONS) + 1)
+      }
       expect(contentsOf(page.chat.messages)).toEqual(contentsOfTurns(nodes))
       await page.close()
     }

@@ -22,6 +22,8 @@ const MAX_CLIENT = 17 * 1024
 const MAX_OTHERS = 1_200
 /** Maximum size that the React hooks add to the client, minified and compressed, in bytes. */
 const MAX_HOOKS = 1_000
+/** Maximum size that the transport of the AI SDK adds to the client, minified and compressed, in bytes. */
+const MAX_AI_SDK = 6 * 1024
 
 /** Bundles a program for browsers. */
 async function bundle(contents: string, external: string[] = []): Promise<string> {
@@ -37,7 +39,7 @@ async function bundle(contents: string, external: string[] = []): Promise<string
     external,
     define: { 'process.env.NODE_ENV': '"production"' },
   })
-  const inputs = Object.keys(metafile.inputs).filter((path) => !/^(src\/(client|react)\/|<stdin>)/.test(path))
+  const inputs = Object.keys(metafile.inputs).filter((path) => !/^(src\/(ai-sdk|client|react)\/|<stdin>)/.test(path))
   expect(inputs.filter((path) => !/^node_modules\/(react|react-dom|scheduler)\//.test(path))).toEqual([])
   return outputFiles[0]!.text
 }
@@ -55,6 +57,9 @@ it(`the client takes less than ${MAX_CLIENT} bytes, and imports no module of Nod
     'react',
   ])
   expect(compressed(withHooks) - all).toBeLessThan(MAX_HOOKS)
+  const withTransport = await bundle(`export * from './src/client/index.ts'\nexport * from './src/ai-sdk/index.ts'`)
+  expect(withTransport).not.toMatch(/\bimport\b|\brequire\(/)
+  expect(compressed(withTransport) - all).toBeLessThan(MAX_AI_SDK)
 })
 
 describe.runIf(isLong && chromiumPath)('the client in Chromium (needs LONG=1)', () => {

@@ -111,8 +111,12 @@ async function run(): Promise<void> {
   const element = createElement(ColloquyProvider, { client }, createElement(Chat, { id }))
   await client.close()
   const { length } = possibleTypes.UserError!
+  // The project does not install the AI SDK, whose types the module imports.
+  const module: string = '${client.replace('/client', '')}/ai-sdk'
+  const { createChatTransport } = await import(module)
   console.log(JSON.stringify({
     text: turn.text, code, seen, hasErrors: length > 3, resuming: typeof resuming, props: Object.keys(element.props),
+    transport: typeof createChatTransport({ client }).follow,
   }))
 }
 run().catch((error: unknown) => { console.error(error); process.exitCode = 1 })
@@ -125,6 +129,7 @@ const CLIENT_PRINTED = {
   hasErrors: true,
   resuming: 'function',
   props: ['client', 'children'],
+  transport: 'function',
 }
 
 /** A page that uses the client and the hooks, compiled with the types of browsers and without those of Node. */
@@ -250,7 +255,11 @@ describe.runIf(isLong)('the packages (need LONG=1)', () => {
       const directory = join(modules(project), 'colloquy-client')
       const { version, engines, peerDependencies } = await manifest(root)
       const own = await manifest(directory)
-      expect(own).toMatchObject({ version, engines, peerDependencies: { react: peerDependencies.react } })
+      expect(own).toMatchObject({
+        version,
+        engines,
+        peerDependencies: { ai: peerDependencies.ai, react: peerDependencies.react },
+      })
       expect(own).not.toHaveProperty('dependencies')
       const names = await readdir(directory, { recursive: true })
       const maps = names.filter((name) => name.endsWith('.map'))

@@ -98,7 +98,7 @@ describe.runIf(isLong && chromiumPath)('the page of examples/use-chat in Chromiu
     await page.keyboard.press('Enter')
   }
 
-  it('streams, resumes in another tab, shows other people and agents, and stops', async () => {
+  it('streams, resumes in another tab, and shows other people and agents', async () => {
     const { id, tenant, open, errors } = await start()
     const first = await open()
     const { pause, open: goOn } = gate()

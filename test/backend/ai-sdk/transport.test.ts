@@ -202,7 +202,7 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
         sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
         onToolCall({ toolCall }) {
           executed.push(toolCall.input)
-          void page.chat.addToolOutput({ tool: 'where', toolCallId: toolCall.toolCallId, output: 'Hull' } as never)
+          void page.chat.addToolOutput({ tool: 'where', toolCallId: toolCall.toolCallId, output: 'Hull' })
         },
       },
     )
@@ -290,6 +290,71 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     await second.chat.stop()
     await Promise.all([resuming, again])
     await vi.waitFor(async () => expect((await turns()).at(-1)).toBe('bot: High  ABORTED'))
+  })
+
+  it('regenerates an answer as a newer version of the last reply', async () => {
+    const { open, turns } = await start({ actor: 'bot', ...AGENT })
+    const { chat, messages } = open({ run })
+    provider.next([{ id: 'c1', name: 'look', arguments: {} }], ['At six.'], ['At sev', 'en.'])
+    await chat.sendMessage({ text: 'When?' })
+    await chat.regenerate()
+    expect(messages()).toEqual([
+      ['user', 'When?'],
+      ['assistant', 'look output-available', 'At seven.'],
+    ])
+    expect(await turns()).toEqual(['ada: When?', 'bot: ', 'bot: ', 'bot: At seven.'])
+    expect(JSON.stringify(provider.asked[2]!.messages)).not.toContain('At six.')
+    expect(chat.status).toBe('ready')
+  })
+
+  it('regenerates the answer that is named, and keeps those of other agents', async () => {
+    const { open, turns, transport } = await (async () => {
+      const started = await start(
+        { actor: 'fern', respond: 'MENTIONED', ...AGENT },
+        { actor: 'moss', respond: 'MENTIONED', ...AGENT },
+      )
+      return { ...started, transport: started.open().transport }
+    })()
+    const first = open()
+    provider.next(['One.'], ['Two.'])
+    await first.chat.sendMessage({ text: '@fern, @moss?' })
+    const { chat, messages } = open({}, { messages: await transport.load('harbour') })
+    const [, one, two] = chat.messages
+    provider.next(['Changed.'])
+    await chat.regenerate({ messageId: one!.id })
+    expect(messages()).toEqual([
+      ['user', '@fern, @moss?'],
+      ['assistant', 'Changed.'],
+    ])
+    const answers = (await turns()).slice(1).map((line) => line.replace(/^\w+: /, ''))
+    expect(answers).toEqual(['Changed.', shown(two!)[1]])
+  })
+
+  it('edits a message and answers it again', async () => {
+    const { open, turns } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    const { chat, messages } = open()
+    provider.next(['At six.'], ['Low tide is at noon.'])
+    await chat.sendMessage({ text: 'When is high tide?' })
+    await chat.sendMessage({ text: 'When is low tide?', messageId: chat.messages[0]!.id })
+    expect(messages()).toEqual([
+      ['user', 'When is low tide?'],
+      ['assistant', 'Low tide is at noon.'],
+    ])
+    expect(await turns()).toEqual(['ada: When is low tide?', 'bot: Low tide is at noon.'])
+  })
+
+  it('sends a message again whose request failed, once', async () => {
+    const { open, turns } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    const { chat, client, messages } = open()
+    const request = vi.spyOn(client, 'request').mockRejectedValueOnce(new Error('lost'))
+    await chat.sendMessage({ text: 'When?' })
+    expect(chat.error?.message).toBe('lost')
+    request.mockRestore()
+    provider.next(['At six.'])
+    await chat.regenerate()
+    expect(messages().at(-1)).toEqual(['assistant', expect.stringMatching(/At six\.|ok/)])
+    expect((await turns())[0]).toBe('ada: When?')
+    expect((await turns()).filter((line) => line.startsWith('ada'))).toHaveLength(1)
   })
 
   it('reports the failure of a run', async () => {

@@ -59,7 +59,7 @@ type Step =
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('text', 'reasoning', 'arguments', 'progress'), value: fc.string({ minLength: 1 }) }),
   fc.record({ do: fc.constantFrom('call', 'complete', 'result', 'source', 'data', 'next', 'omit') }),
-) as fc.Arbitrary<Step>
+)
 
 /** Returns the turns after each step. The turns are those of one answer, because each but the last one calls a tool. */
 function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
@@ -127,8 +127,12 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
     set({})
     if (action === 'next') {
       const id = `n${++ids}`
+      // A tool whose progress was shown has returned its result when the turn ends.
+      const reported = live.flatMap(({ type, callId }) => (type === 'TOOL_PROGRESS' ? [callId!] : []))
+      const answered = new Set(parts.flatMap((part) => (part.__typename === 'ToolResultPart' ? [part.callId] : [])))
+      for (const callId of reported) if (!answered.has(callId)) parts.push(result(callId, open.id, { of: callId }))
       parts.push(call(id, { next: true }))
-      set({ status: 'COMMITTED', live: undefined as never })
+      set({ status: 'COMMITTED', live: undefined })
       turns = [
         ...turns,
         turn(turns.length * 2, [result(id, open.id, 'next')], { role: 'TOOL' }),

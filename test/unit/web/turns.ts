@@ -16,6 +16,7 @@ export const turnAt = (position: number, fields: Partial<Turn> = {}): Turn => ({
   audience: null,
   model: null,
   metadata: {},
+  traceId: null,
   createdAt: '2026-03-04T10:00:00.000Z',
   pinned: false,
   isEdited: false,

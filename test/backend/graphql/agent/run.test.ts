@@ -69,7 +69,12 @@ describe.each(backends)('runs on $name', (backend) => {
     }`
     const { conversation } = await ada(read, { id: conversationId })
     expect(conversation.pendingAnswers).toEqual([
-      { actor: 'bot', participant: { kind: 'HUMAN' }, turn: { text: 'Who?' }, run: { id: runTurn.run.id, state: 'RUNNING' } },
+      {
+        actor: 'bot',
+        participant: { kind: 'HUMAN' },
+        turn: { text: 'Who?' },
+        run: { id: runTurn.run.id, state: 'RUNNING' },
+      },
     ])
     open()
     await expect.poll(async () => (await ada(read, { id: conversationId })).conversation.pendingAnswers).toEqual([])

@@ -11,12 +11,7 @@ import { runVisible } from '../run/run-columns.ts'
  * An answer that is expected of `actor`. `turnId`: a version of the turn to answer; null for a run that answers none.
  * `runId`: the run that answers; null if none has started, and for a participant that the server does not run.
  */
-export type PendingAnswerRow = {
-  conversationId: string
-  actor: string
-  turnId: string | null
-  runId: string | null
-}
+export type PendingAnswerRow = { conversationId: string; actor: string; turnId: string | null; runId: string | null }
 
 /** Whether run `r` answers wake-up `w`: it replies to a version of its turn, or has taken it up. */
 const ANSWERS = raw(`(

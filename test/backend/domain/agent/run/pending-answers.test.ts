@@ -54,7 +54,9 @@ describe.each(backends)('the answers that a conversation waits for on $name', (b
     const { pause, open } = gate()
     provider.next(['Wait', pause, ' here.'])
     const running = answer()
-    await expect.poll(async () => (await pending())[1]).toMatchObject({ turnId: turn.id, runId: expect.stringMatching(/^run_/) })
+    await expect
+      .poll(async () => (await pending())[1])
+      .toMatchObject({ turnId: turn.id, runId: expect.stringMatching(/^run_/) })
     open()
     await running
     expect(await actorsOf()).toEqual(['bob'])
