@@ -29,8 +29,11 @@ DECLARE
                                  ELSE e.at <= (SELECT past.now()) END';
   -- Whether conversation `c` exists. One whose entry is named does, whatever the clock that set its time.
   created CONSTANT text := '(c.id = (SELECT past.conversation_id()) OR c.created_at <= (SELECT past.now()))';
-  -- Whether turn `t` with entry `e` is open. The text that it had then is not stored.
-  is_open CONSTANT text := $$(e.kind = 'OPENED' AND t.status <> 'ERASED' AND NOT EXISTS (
+  -- Whether turn `t` with entry `e` is open. The text that it had then is not stored. A newer version was open if it was
+  -- closed later.
+  is_open CONSTANT text := $$(t.status <> 'ERASED' AND (e.kind = 'OPENED' OR e.kind = 'SUPERSEDED' AND EXISTS (
+    SELECT FROM public.entry x WHERE x.conversation_id = t.conversation_id AND x.turn_id = t.id AND x.seq > t.seq
+                                 AND x.kind IN ('COMMITTED', 'ABORTED'))) AND NOT EXISTS (
     SELECT FROM past.entry x WHERE x.conversation_id = t.conversation_id AND x.turn_id = t.id AND x.seq > t.seq
                                AND x.kind IN ('COMMITTED', 'ABORTED')))$$;
   -- The entry of row `t`. The LIMIT keeps the planner from joining in the other order, without an index.

@@ -5,7 +5,7 @@
 --
 -- A turn ends its author's wake-up by the turn that it replies to, and wakes up the present participants other than its
 -- author that see it and respond to it (participant.respond). No turn does either while its author waits for the
--- results of its tool calls. Imported turns, SYSTEM and TOOL turns wake up nobody.
+-- results of its tool calls. Imported turns, SYSTEM and TOOL turns, and newer versions of turns wake up nobody.
 --
 -- Loop guard: journal.agent_turns counts the turns of agents and tools that may wake up participants, since the last
 -- turn of a person: an author of the kind HUMAN, by the credential that wrote the turn or else as a participant, in a
@@ -37,7 +37,7 @@ BEGIN
         JOIN journal j ON j.conversation_id = t.conversation_id AND j.responding
         JOIN conversation c ON c.id = t.conversation_id
         JOIN participant p ON p.conversation_id = t.conversation_id AND p.actor = t.actor
-        WHERE t.id = ANY (p_turns) AND t.status = 'COMMITTED' AND t.imported_at IS NULL
+        WHERE t.id = ANY (p_turns) AND t.status = 'COMMITTED' AND t.imported_at IS NULL AND t.seq = t.root_seq
       ) y
     ) x
   ), woken AS MATERIALIZED (

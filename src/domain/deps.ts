@@ -15,7 +15,7 @@ import type { TurnGuesses } from './memory/context/material/turn-guesses.ts'
 import type { ScopeGuesses } from './memory/recall/scope-guesses.ts'
 import type { DeltaQueue } from './turn/streaming/delta-queue.ts'
 import type { AppendQueue } from './turn/append/append-queue.ts'
-import type { UpdateDerivatives } from './turn/supersede.ts'
+import type { UpdateDerivatives } from './turn/version.ts'
 
 export type Deps = Platform
   & Engine & {

@@ -66,6 +66,16 @@ export const entry = (type: TurnEvent['type'], seq: number, turn: TurnRow): Turn
   turn,
 })
 
+/** Returns the event of the entry that wrote the newer version `by` of a turn. */
+export const superseded = (turn: TurnRow, by: TurnRow): JournalEvent => ({
+  type: 'TurnSuperseded',
+  conversationId: CONVERSATION,
+  seq: by.seq,
+  at: AT,
+  turn,
+  by,
+})
+
 export const joined = (seq: number, actor: string): JournalEvent => ({
   type: 'ParticipantJoined',
   conversationId: CONVERSATION,

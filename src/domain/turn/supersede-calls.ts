@@ -1,9 +1,13 @@
 // The tool calls and results of a newer version: finds the calls that its results answer, and refuses a version that
-// would change a call that an approval is about, or a denial.
+// would change a call that an approval is about, or a denial, and one that would be written anew while its calls wait.
 
-import { InvalidInput } from '../../errors.ts'
+import { Conflict, InvalidInput } from '../../errors.ts'
 import type { Tx } from '../../store/db/db.ts'
-import { readCallOfTurn, readCallWithSameId } from '../../store/sql/agent/approval/waiting-calls.ts'
+import {
+  readCallOfTurn,
+  readCallWithSameId,
+  readUnansweredCalls,
+} from '../../store/sql/agent/approval/waiting-calls.ts'
 import type { ToolResultRef } from '../../store/sql/turn/append-call.ts'
 import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
 import { callStands, callWaits } from './append/append-refusal.ts'
@@ -56,4 +60,19 @@ export async function requireUndecided(tx: Tx, superseded: Superseded, { actor, 
   if (content.calls.length === 0) return
   const waiting = await readCallWithSameId(tx, conversationId, actor, content.calls)
   if (waiting) throw callWaits(waiting)
+}
+
+/**
+ * Rejects an open version of a turn whose calls wait for results: these would answer calls that the version may not make.
+ * @throws Conflict
+ */
+export async function requireAnsweredCalls(
+  tx: Tx,
+  { conversationId, older }: { conversationId: string; older: { id: string; position: number } },
+): Promise<void> {
+  const calls = await readUnansweredCalls(tx, conversationId, older)
+  if (calls.length === 0) return
+  throw new Conflict(
+    `Turn ${older.id} waits for results of the calls ${calls.join(', ')}. Append them, or cancel the run that made them.`,
+  )
 }

@@ -24,7 +24,7 @@ import { supersedeFacts } from '../../../store/sql/memory/fact/facts.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { revokeSummaries } from '../../../store/sql/memory/summary/write-summary.ts'
 import { membersOf } from '../../memory/fact/write.ts'
-import type { UpdateDerivatives } from '../../turn/supersede.ts'
+import type { UpdateDerivatives } from '../../turn/version.ts'
 
 /** A conversation to delete, with its journal locked. */
 export type DeletedConversation = { tenant: string; conversationId: string }
@@ -42,17 +42,24 @@ export type PrepareDelete = (
   deleted: DeletedConversation,
 ) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]>; users?: Subject[] }>
 
+/** Returns the share of a version in the journal's totals. */
+const countOf = ({ isCommitted, tokenCount }: { isCommitted: boolean; tokenCount: number }) => ({
+  turns: isCommitted ? 1 : 0,
+  tokens: isCommitted ? tokenCount : 0,
+})
+
 /**
- * Counts the newer version instead of the older one in the journal's totals, unless the turn has an audience. An
- * aborted older version was never counted.
+ * Counts the newer version instead of the older one in the journal's totals, unless the turn has an audience. Only
+ * committed versions are counted: an open one is when it is committed.
  */
 export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic, older, newer }) => {
   if (isPublic) {
+    const [added, removed] = [countOf(newer), countOf(older)]
     await tx.journal.update({
       where: { conversationId },
       data: {
-        turnCount: { increment: older.isCommitted ? 0 : 1 },
-        tokenCount: { increment: newer.tokenCount - (older.isCommitted ? older.tokenCount : 0) },
+        turnCount: { increment: added.turns - removed.turns },
+        tokenCount: { increment: added.tokens - removed.tokens },
       },
     })
   }

@@ -2,7 +2,7 @@
 // how the data is corrected or deleted.
 
 import type { VectorSearch } from '../../../store/vectors/vector-search.ts'
-import type { UpdateDerivatives } from '../../turn/supersede.ts'
+import type { UpdateDerivatives } from '../../turn/version.ts'
 import type { PrepareDelete } from './derivative-steps.ts'
 import type { PrepareErase } from './erase-steps.ts'
 

@@ -4,7 +4,7 @@
 import type { Tx } from '../../../store/db/db.ts'
 import type { Subject } from '../../../store/jobs/job-queue.ts'
 import type { VectorSearch } from '../../../store/vectors/vector-search.ts'
-import type { UpdateDerivatives } from '../../turn/supersede.ts'
+import type { UpdateDerivatives } from '../../turn/version.ts'
 import type { ChangedFact, DeletedConversation, PrepareDelete } from './derivative-steps.ts'
 import type { Derivative } from './derivative.ts'
 import { DERIVATIVES } from './derivatives.ts'

@@ -95,6 +95,17 @@ export function claimNotHeld({ turnId, state, answerId }: ClaimFault): Conflict 
   }
 }
 
+/** Returns the error for a streaming turn beyond a limit of open turns. */
+export function tooManyOpen(limit: 'open_in_conversation' | 'open_by_viewer'): LimitReached {
+  const { openInConversation, openByViewer } = APPEND_LIMITS
+  return limit === 'open_in_conversation'
+    ? new LimitReached(
+        `The conversation has ${openInConversation} open turns, the maximum. Commit or abort one first.`,
+        openInConversation,
+      )
+    : new LimitReached(`You have ${openByViewer} open turns, the maximum. Commit or abort one first.`, openByViewer)
+}
+
 /** Returns the error for a refused call, given its first row; null if the call was not refused. */
 export function refusalOf(
   conversationId: string,
@@ -139,15 +150,8 @@ export function refusalOf(
     case 'participants':
       return tooManyParticipants()
     case 'open_in_conversation':
-      return new LimitReached(
-        `The conversation has ${APPEND_LIMITS.openInConversation} open turns, the maximum. Commit or abort one first.`,
-        APPEND_LIMITS.openInConversation,
-      )
     case 'open_by_viewer':
-      return new LimitReached(
-        `You have ${APPEND_LIMITS.openByViewer} open turns, the maximum. Commit or abort one first.`,
-        APPEND_LIMITS.openByViewer,
-      )
+      return tooManyOpen(outcome)
     case 'written':
     case 'stopped':
     case 'repeated':

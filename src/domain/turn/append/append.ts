@@ -40,7 +40,8 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
 
-const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], results: [] }
+/** The content of an open turn. */
+export const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], results: [] }
 
 /** Returns the conditions of rights.ts that writing the turn meets. */
 export function conditionsOfTurn(viewer: Viewer, turn: Pick<ParsedTurn, 'actor' | 'role' | 'createdAt'>): Condition[] {

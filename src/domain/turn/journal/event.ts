@@ -20,7 +20,10 @@ export type TurnEvent = Common & {
   seq: number
   turn: TurnRow
 }
-/** `turn` is the version that was replaced; if it no longer exists, the new version. */
+/**
+ * `turn` is the version that was replaced; if it no longer exists, the new version. `by` is open if it is streamed: its
+ * text follows.
+ */
 export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
 /** `turn` is the version that was the newest one at the update. */
 export type TurnUpdated = Common & { type: 'TurnUpdated'; seq: number; turn: TurnRow }
@@ -64,6 +67,12 @@ export type JournalEvent =
   | FactsChanged
   | ApprovalEvent
   | RunEvent
+
+/** Returns the turn that the entry opened, if it is still open: a new turn, or a newer version of one; otherwise null. */
+export function openedBy(event: JournalEvent): TurnRow | null {
+  const opened = event.type === 'TurnOpened' ? event.turn : event.type === 'TurnSuperseded' ? event.by : null
+  return opened?.status === 'STREAMING' ? opened : null
+}
 
 /** Text of an open turn: UTF-16 offsets [start, end). `of` has the fields of the turn that determine its visibility. */
 export type TurnDelta = Common & {

@@ -9,7 +9,7 @@ import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../../conversation/participant/participant.ts'
 import type { PresenceState, WrittenPart } from '../../kernel/live/publisher.ts'
 import { viewIn, type View } from '../../kernel/view.ts'
-import type { ConversationEvent, JournalEvent, TurnEvent } from './event.ts'
+import { openedBy, type ConversationEvent, type JournalEvent, type TurnEvent } from './event.ts'
 
 /** An open turn, and the content of it that the feed has emitted. */
 export type OpenTurn = { readonly turn: TurnRow } & OpenContent
@@ -125,11 +125,10 @@ export function reduceFeed(state: FeedState, input: FeedInput): FeedStep {
 
 function addEntry(state: FeedState, event: JournalEvent, at: Date): FeedStep {
   const advanced = { ...state, head: event.seq }
-  if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') {
-    return {
-      state: { ...advanced, open: withTurn(state.open, { turn: event.turn, text: '', parts: [] }) },
-      events: [event],
-    }
+  const opened = openedBy(event)
+  if (opened) {
+    const open = withTurn(state.open, { turn: opened, text: '', parts: [] })
+    return { state: { ...advanced, open }, events: [event] }
   }
   if (event.type === 'TurnErased') return { state: withoutTurn(advanced, event.turn.id), events: [event] }
   if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return { state: advanced, events: [event] }

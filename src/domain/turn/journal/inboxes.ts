@@ -72,7 +72,8 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
       return isOpenAt(participant.windows, event.seq) ? 'UPDATED' : null
     case 'TurnAppended':
     case 'TurnCommitted':
-      return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'APPENDED' : null
+      if (!isOpenAt(participant.windows, event.seq) || !sees(participant, event.turn)) return null
+      return event.turn.seq === event.turn.position ? 'APPENDED' : 'UPDATED'
     case 'TurnSuperseded':
       return sees(participant, event.by) ? 'UPDATED' : null
     case 'ApprovalRequested':

@@ -6,6 +6,7 @@
 import {
   isTextVisible,
   isVisible,
+  openedBy,
   type ConversationEvent,
   type EventType,
   type Gap,
@@ -108,7 +109,8 @@ export function changeView(state: ReaderState, view: View, open: Iterable<OpenTu
  * `received`, returns the rest of the turn's text, which must be delivered before the entry; otherwise null.
  */
 export function replay(state: ReaderState, event: JournalEvent): TurnDelta | null {
-  if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, NOTHING)
+  const opened = openedBy(event)
+  if (opened) state.received.set(opened.id, NOTHING)
   if (event.type === 'TurnErased') state.received.delete(event.turn.id)
   if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return null
   const { turn } = event

@@ -41,7 +41,9 @@ for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
 }
 
 builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
-  description: 'A newer version superseded a turn.',
+  description:
+    'A newer version superseded a turn. If it is streamed, it is open: TurnDelta and TurnPartDelta deliver its content, '
+    + 'and TurnCommitted or TurnAborted follows.',
   interfaces,
   fields: (t) => ({
     turn: t.field({
@@ -55,7 +57,7 @@ builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
         return turn
       },
     }),
-    by: t.expose('by', { type: 'Turn', description: 'The newer version.' }),
+    by: t.expose('by', { type: 'Turn', description: 'The newer version. It may be open.' }),
   }),
 })
 

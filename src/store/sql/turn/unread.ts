@@ -1,6 +1,6 @@
 // The turns that a participant has not read: committed turns by other actors in the participant's view, each in its
-// newest version, whose position is after the participant's read mark or that were committed after it. Every list and
-// count of unread turns uses these fragments.
+// newest version, whose position is after the participant's read mark or whose first version was committed after it.
+// Every list and count of unread turns uses these fragments.
 
 import { raw, sql, type Sql } from '../kernel/sql.ts'
 import { newest, visible } from '../kernel/visible.ts'
@@ -19,7 +19,7 @@ export const unreadTurns = (p = 'p'): Sql => {
     JOIN turn c ON c.id = e.turn_id AND c.conversation_id = e.conversation_id
     JOIN turn t ON t.conversation_id = c.conversation_id AND t.root_seq = c.root_seq
     WHERE ${raw(`e.conversation_id = ${p}.conversation_id AND e.kind = 'COMMITTED' AND e.seq > ${p}.last_read_seq
-    AND c.root_seq <= ${p}.last_read_seq`)} AND ${isUnread})`
+    AND c.seq = c.root_seq AND c.root_seq <= ${p}.last_read_seq`)} AND ${isUnread})`
 }
 
 /**

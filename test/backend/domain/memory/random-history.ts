@@ -1,6 +1,7 @@
 // Random writes of all kinds to two conversations, for tests that compare the past with copies.
 
 import type { Deps } from '../../../../src/domain/deps.ts'
+import { openVersion } from '../../../../src/domain/turn/open-version.ts'
 import { DomainError } from '../../../../src/errors.ts'
 import * as domain from '../../../../src/index.ts'
 import { WRITER } from '../../../support/writer.ts'
@@ -79,6 +80,19 @@ const WRITES = {
     const turn = { role: 'USER' as const, content: `Corrected: ${sentence(a + 3)}`, ...pinned }
     list[at] = (await domain.supersedeTurn(deps, as('ann'), { turnId: list[at]!, turn })).turn.id
   },
+  async reopen({ deps, turns, open }, { a, b }, as) {
+    const list = turns[a % 2]!
+    if (list.length === 0) return
+    const at = b % list.length
+    const version = {
+      supersedes: list[at]!,
+      turn: { role: 'ASSISTANT' as const, model: 'm', metadata: { n: a } },
+      ...{ writerToken: WRITER, leaseSeconds: null },
+    }
+    list[at] = (await openVersion(deps, as('ann'), version)).id
+    await domain.appendDelta(deps, as('ann'), { turnId: list[at], writerToken: WRITER, text: sentence(a) })
+    open.push(list[at])
+  },
   async pin({ deps, turns }, { a, b }, as) {
     const list = turns[a % 2]!
     if (list.length === 0) return
@@ -141,7 +155,14 @@ const WRITES = {
 
 export const KINDS = Object.keys(WRITES) as (keyof typeof WRITES)[]
 /** How often each kind occurs among the steps, relative to the others; 1 by default. */
-export const WEIGHTS: Partial<Record<Step['kind'], number>> = { append: 8, edit: 2, record: 4, extract: 2, close: 2 }
+export const WEIGHTS: Partial<Record<Step['kind'], number>> = {
+  append: 8,
+  edit: 2,
+  record: 4,
+  extract: 2,
+  reopen: 2,
+  close: 4,
+}
 
 /** Creates the conversations, an OPEN one and a MEMBERS one. */
 export async function createHistory(deps: Deps, tenant: string): Promise<World> {

@@ -1,5 +1,5 @@
-// Reads the tool calls that keep a turn from being written: they wait for approval, or for their result after the
-// decision. The transaction must have locked the conversation.
+// Reads the tool calls that keep a turn from being written: they wait for approval, for their result after the decision,
+// or for the results of a client. The transaction must have locked the conversation.
 
 import type { Tx } from '../../../db/db.ts'
 import type { ToolCallRef } from '../../turn/append-call.ts'
@@ -35,4 +35,28 @@ export async function readCallOfTurn(
        OR a.id = ANY (${approvalIds}::text[]) AND a.state = 'DENIED'
     ORDER BY a.state IN ('APPROVED', 'DENIED'), a.id LIMIT 1`
   return row ?? null
+}
+
+/**
+ * Ids of the calls of the version that no turn answers, ascending; none if the run that made them has ended. Uses the
+ * keys of tool_call and tool_result and, if there are such calls, reads the runs of the conversation.
+ */
+export async function readUnansweredCalls(
+  tx: Tx,
+  conversationId: string,
+  { id, position }: { id: string; position: number },
+): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ callId: string }[]>`
+    SELECT c.call_id AS "callId" FROM tool_call c
+    WHERE c.conversation_id = ${conversationId}::text AND c.turn_id = ${id}::text
+      AND NOT EXISTS (
+        SELECT FROM tool_result r JOIN turn y ON y.id = r.turn_id AND y.conversation_id = ${conversationId}::text
+        WHERE r.conversation_id = ${conversationId}::text AND r.call_id = c.call_id
+          AND r.call_position = ${position}::integer AND y.superseded_by IS NULL)
+      AND NOT EXISTS (
+        SELECT FROM run r JOIN turn v ON v.id = r.turn_id AND v.conversation_id = ${conversationId}::text
+        WHERE r.conversation_id = ${conversationId}::text AND r.ended_at IS NOT NULL
+          AND v.root_seq = ${position}::integer)
+    ORDER BY 1`
+  return rows.map(({ callId }) => callId)
 }

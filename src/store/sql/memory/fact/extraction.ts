@@ -4,6 +4,7 @@
 import type { Scope } from '../../../db/scope.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { ParticipantKind, Role } from '../../../generated/enums.ts'
+import { COMPLETES } from '../../turn/journal/completes.ts'
 import { AUTHOR_KIND } from '../../turn/read-author-kinds.ts'
 
 /** `through` is the seq of the last processed entry, 0 for none; `lastSeq` is the seq of the newest entry. */
@@ -47,7 +48,7 @@ export async function findCompletion(
 ): Promise<number | null> {
   const rows = await db.of(tenant).$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
            WHERE e.conversation_id = ${conversationId}::text AND e.seq >= ${seq}::integer AND e.turn_id = ${id}::text
-             AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
+             AND ${COMPLETES}
            ORDER BY e.seq LIMIT 1`
   return rows[0]?.seq ?? null
 }
@@ -86,7 +87,7 @@ export async function readUnreadTurns(
                      AND t.superseded_by IS NULL
            JOIN participant p ON p.conversation_id = t.conversation_id AND p.actor = t.actor
            WHERE e.conversation_id = ${conversationId}::text AND e.seq > ${after}::integer AND e.seq <= ${through}::integer
-             AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
+             AND ${COMPLETES}
            ORDER BY e.seq`
   return rows
 }

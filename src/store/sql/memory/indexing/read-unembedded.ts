@@ -3,6 +3,7 @@
 
 import { SYSTEM } from '../../../db/scope.ts'
 import type { Pool } from '../../../db/tenant-pool.ts'
+import { COMPLETES } from '../../turn/journal/completes.ts'
 
 /** The turns of a conversation to embed, up to and including the entry `through`. */
 export type Unembedded = {
@@ -52,7 +53,7 @@ export async function readUnembedded(
           SELECT e.seq AS at, t.root_seq AS "position", t.seq, left(searched_text(t.text, t.parts), $3::integer) AS text
           FROM entry e
           JOIN turn t ON t.id = e.turn_id AND t.conversation_id = e.conversation_id AND t.status = 'COMMITTED'
-          WHERE e.conversation_id = a.conversation_id AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
+          WHERE e.conversation_id = a.conversation_id AND ${COMPLETES.text}
             AND e.seq > coalesce((SELECT k.through_seq FROM embedding_cursor k
                                   WHERE k.conversation_id = a.conversation_id AND k.embedder = $2::text), 0)
           ORDER BY e.seq LIMIT $4::integer) e ON true

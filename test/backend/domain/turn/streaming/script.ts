@@ -7,6 +7,7 @@ import { createConversation } from '../../../../../src/domain/conversation/conve
 import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
 import { abortSilentTurns, abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { appendTurn, openTurn } from '../../../../../src/domain/turn/append/append.ts'
+import { openVersion } from '../../../../../src/domain/turn/open-version.ts'
 import { StreamClosed } from '../../../../../src/errors.ts'
 import { readLastSeq } from '../../../../../src/store/sql/turn/journal/read-journal.ts'
 import { newViewer, type Process } from '../../../../support/process.ts'
@@ -20,11 +21,13 @@ type Piece = { body: string; half: boolean }
 type Ending = 'commit' | 'abort' | 'expire'
 
 /**
- * `by`, `turn` and `reader` select a process, an open turn and a reader: each is an index, modulo the number of
- * processes, open turns or readers.
+ * `by`, `turn`, `closed` and `reader` select a process, an open turn, a closed turn and a reader: each is an index, modulo
+ * the number of processes, open turns, closed turns or readers.
  */
 export type Step =
   | { type: 'open'; by: number }
+  /** Opens a newer version of a turn that was closed. */
+  | { type: 'reopen'; by: number; closed: number }
   | { type: 'delta'; by: number; turn: number; piece: Piece; start: 'omitted' | 'given' | 'earlier' | 'repeated' }
   /** Several deltas sent without waiting for each other. */
   | { type: 'burst'; by: number; turn: number; pieces: Piece[]; withStarts: boolean }
@@ -53,6 +56,7 @@ const kind = <T extends Step['type']>(...types: T[]) => fc.constantFrom(...types
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: kind('open'), by: anyIndex }) },
+  { weight: 3, arbitrary: fc.record({ type: kind('reopen'), by: anyIndex, closed: anyIndex }) },
   {
     weight: 10,
     arbitrary: fc.record({
@@ -111,6 +115,8 @@ export async function play(processes: readonly Process[], script: readonly Step[
   /** The open turns, with the text sent by their writers. */
   let open: { id: string; sent: string }[] = []
   const closedTurns: typeof open = []
+  /** The closed turns without a newer version. */
+  const newest: string[] = []
   const readers: TestReader[] = []
   const head = async () => (await readLastSeq(first.deps.pool, viewer, conversationId))!
   type OpenTurn = (typeof open)[number]
@@ -162,6 +168,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
     // The sweep ends all open turns, because it uses a lease of 1 ms.
     const ended = how === 'expire' ? open : [turn]
     closedTurns.push(...ended)
+    newest.push(...ended.map(({ id }) => id))
     open = open.filter((each) => !ended.includes(each))
   }
 
@@ -175,6 +182,13 @@ export async function play(processes: readonly Process[], script: readonly Step[
           turn: { id },
         } = await openTurn(by.deps, viewer, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
         open.push({ id, sent: '' })
+        return
+      }
+      case 'reopen': {
+        const supersedes = newest.splice(step.closed % Math.max(1, newest.length), 1)[0]
+        if (!supersedes) return
+        const version = { supersedes, writerToken: WRITER, leaseSeconds: null, turn: { role: 'ASSISTANT' as const } }
+        open.push({ id: (await openVersion(by.deps, viewer, version)).id, sent: '' })
         return
       }
       case 'delta': {

@@ -97,10 +97,13 @@ function checkTurn(reader: TestReader, turn: Stored): void {
       expect(event.text).not.toBe('')
       expect([event.start, event.end]).toEqual([text.length, text.length + event.text.length])
       text += event.text
-    } else if ('turn' in event && event.turn.id === turn.id) {
-      if (event.type === 'TurnOpened') {
+    } else if (
+      event.type === 'TurnSuperseded' ? event.by.id === turn.id : 'turn' in event && event.turn.id === turn.id
+    ) {
+      const opened = event.type === 'TurnSuperseded' ? event.by : event.type === 'TurnOpened' ? event.turn : null
+      if (opened) {
         expect(text, 'text before the opening').toBe('')
-        sawOpen = event.turn.status === 'STREAMING'
+        sawOpen = opened.status === 'STREAMING'
       } else isOver = true
     }
   }

@@ -15,7 +15,7 @@ import {
 } from '../../../../../src/domain/turn/journal/feed-state.ts'
 import { OPEN_VIEW } from '../../../../../src/domain/kernel/view.ts'
 import { lines } from '../../../../support/reading.ts'
-import { AT, CONVERSATION, entry, joined, participantRow, turnRow } from '../../../../support/entries.ts'
+import { AT, CONVERSATION, entry, joined, participantRow, superseded, turnRow } from '../../../../support/entries.ts'
 
 const at = AT
 /** A feed at entry 5 with two open turns: t4 with the text 'abc', and t5 without text. */
@@ -61,6 +61,21 @@ const cases: Record<string, Case> = {
   'an opened turn that is closed already': {
     input: { type: 'entry', event: entry('TurnOpened', 6, turnRow('t6', 6, { status: 'COMMITTED' })), at },
     events: ['6 TurnOpened'],
+    head: 6,
+  },
+  'a newer version that is open': {
+    input: {
+      type: 'entry',
+      event: superseded(turnRow('t3', 3), turnRow('t6', 6, { position: 3, status: 'STREAMING' })),
+      at,
+    },
+    events: ['6 TurnSuperseded'],
+    head: 6,
+    open: 't4:abc t5: t6:',
+  },
+  'a newer version that is closed already': {
+    input: { type: 'entry', event: superseded(turnRow('t3', 3), turnRow('t6', 6, { position: 3 })), at },
+    events: ['6 TurnSuperseded'],
     head: 6,
   },
   'a committed turn, after a delta with its missing text': {

@@ -21,7 +21,7 @@ import {
 import type { OpenPart } from '../../../../../src/store/sql/turn/streaming/open-content.ts'
 import { OPEN_VIEW, type View } from '../../../../../src/domain/kernel/view.ts'
 import { lines } from '../../../../support/reading.ts'
-import { AT, CONVERSATION, entry, turnRow } from '../../../../support/entries.ts'
+import { AT, CONVERSATION, entry, superseded, turnRow } from '../../../../support/entries.ts'
 
 const open = (id: string, text: string, audience: string[] | null = null, parts: OpenPart[] = []) => ({
   turn: turnRow(id, 2, { status: 'STREAMING', audience }),
@@ -158,6 +158,12 @@ describe('a reader at entry 5', () => {
   it('delivers all the text of a turn that opened and closed while the reader was behind', () => {
     expect(replay(state, opened('t1'))).toBeNull()
     expect(lines([replay(state, committed('t1', 'abc'))!])).toEqual(['0-3 abc'])
+  })
+
+  it('delivers all the text of a newer version that opened and closed while the reader was behind', () => {
+    const newer = turnRow('t2', 6, { position: 3, status: 'STREAMING' })
+    expect(replay(state, superseded(turnRow('t1', 3, { text: 'old' }), newer))).toBeNull()
+    expect(lines([replay(state, committed('t2', 'abc'))!])).toEqual(['0-3 abc'])
   })
 
   it('delivers no text of a turn that it could not see open', () => {
