@@ -16,7 +16,9 @@ function linesOf(event: FollowedEvent): string[] {
     case 'TurnAborted':
       return linesOfTurn(event.turn)
     case 'TurnSuperseded':
-      return [`${event.seq}  edited turn ${event.turn.seq}:`, ...linesOfTurn(event.by)]
+      return event.by.status === 'STREAMING'
+        ? [`${event.seq}  writes turn ${event.turn.seq} anew`]
+        : [`${event.seq}  edited turn ${event.turn.seq}:`, ...linesOfTurn(event.by)]
     case 'TurnErased':
       return [`${event.seq}  erased turn ${event.turn.seq}`]
     case 'ParticipantJoined':

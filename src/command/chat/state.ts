@@ -83,6 +83,12 @@ const without = (state: ChatState, turnId: string): ChatState => ({
   writing: state.writing.filter((each) => each.turnId !== turnId),
 })
 
+/** Adds a turn that is being written. */
+function withOpen(state: ChatState, { id: turnId, actor, text }: Turn): ChatState {
+  const others = without(state, turnId)
+  return { ...others, writing: [...others.writing, { turnId, actor, text }] }
+}
+
 /** Adds or replaces a run, and removes one that has ended. */
 function withRun(state: ChatState, { id, actor, state: at }: RunningRun): ChatState {
   const others = state.runs.filter((run) => run.id !== id)
@@ -106,13 +112,8 @@ function afterTurn(state: ChatState, event: FollowedEvent): Change | null {
       const reason = event.turn.abortReason ?? 'no reason was given'
       return { ...change, lines: [...change.lines, { text: plain(`  aborted: ${reason}`), tone: 'problem' }] }
     }
-    case 'TurnOpened': {
-      const { id: turnId, actor, text } = event.turn
-      return {
-        state: { ...without(state, turnId), writing: [...without(state, turnId).writing, { turnId, actor, text }] },
-        lines: [],
-      }
-    }
+    case 'TurnOpened':
+      return { state: withOpen(state, event.turn), lines: [] }
     case 'TurnDelta': {
       const writing = state.writing.map((each) =>
         each.turnId === event.turnId ? { ...each, text: event.joined } : each,
@@ -120,6 +121,9 @@ function afterTurn(state: ChatState, event: FollowedEvent): Change | null {
       return { state: { ...state, writing }, lines: [] }
     }
     case 'TurnSuperseded':
+      if (event.by.status === 'STREAMING') {
+        return { state: withOpen(state, event.by), lines: [note(`#${event.turn.seq} is written anew:`)] }
+      }
       return { state, lines: [note(`#${event.turn.seq} was edited:`), ...linesOfTurn(state, event.by)] }
     case 'TurnErased':
       return { state: without(state, event.turn.id), lines: [note(`#${event.turn.seq} was erased`)] }

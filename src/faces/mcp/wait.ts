@@ -36,9 +36,9 @@ export const WAIT_OUTPUT: JsonSchema = {
   required: ['turns', 'lastSeq', 'timedOut'],
 }
 
-/** Returns the turn that an event of TYPES is about: of an edit, the newer version. */
+/** Returns the complete turn that an event of TYPES is about: of an edit, the newer version, unless it is still open. */
 function turnOf(event: ConversationEvent): Turn | null {
-  if (event.__typename === 'TurnSuperseded') return event.by
+  if (event.__typename === 'TurnSuperseded') return event.by.status === 'STREAMING' ? null : event.by
   const isTurn =
     event.__typename === 'TurnAppended' || event.__typename === 'TurnCommitted' || event.__typename === 'TurnAborted'
   return isTurn ? event.turn : null
@@ -53,7 +53,8 @@ async function collect(events: AsyncIterable<ConversationEvent>, waited: Waited,
       if (event.__typename === 'Gap') waited.lastSeq = event.resumeAfterSeq
       const turn = turnOf(event)
       if (event.seq !== null) waited.lastSeq = event.seq
-      if (!turn) continue
+      // A version that was opened and committed since has an event for each.
+      if (!turn || waited.turns.some(({ id }) => id === turn.id)) continue
       waited.turns.push(turn)
       size += turn.text.length
       if (waited.turns.length === MAX_TURNS || size > MAX_TEXT) return

@@ -76,13 +76,18 @@ function extended(lines: readonly Line[], group: string): number {
   return -1
 }
 
+/** Returns the turn that the event may have opened: a new turn, or a newer version. */
+function openedBy(event: FollowedEvent): { id: string; actor: string } | null {
+  if (event.__typename === 'TurnOpened') return event.turn
+  return event.__typename === 'TurnSuperseded' ? event.by : null
+}
+
 /** Returns the author of the open turn to which a delta belongs; null if no line names it. */
 function authorOf(lines: readonly Line[], event: FollowedEvent): string | null {
   if (!isDelta(event)) return null
-  const opened = lines.findLast(
-    (line) => line.kind === 'event' && line.event.__typename === 'TurnOpened' && line.event.turn.id === event.turnId,
-  ) as (EventLine & { event: { turn: { actor: string } } }) | undefined
-  return opened?.event.turn.actor ?? null
+  const openedIn = (line: Line) => (line.kind === 'event' ? openedBy(line.event) : null)
+  const opened = lines.findLast((line) => openedIn(line)?.id === event.turnId)
+  return (opened && openedIn(opened)?.actor) ?? null
 }
 
 /** Returns the lines with the event. */

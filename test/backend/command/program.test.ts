@@ -8,11 +8,13 @@ import { loadConfig } from '../../../src/config/config.ts'
 import { readSettings } from '../../../src/config/settings.ts'
 import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { setPresence } from '../../../src/domain/conversation/presence.ts'
+import { openVersion } from '../../../src/domain/turn/open-version.ts'
 import { backends } from '../../support/backend.ts'
 import { runCommand } from '../../support/command.ts'
 import { readDocument, table, unquoted } from '../../support/documents.ts'
 import { createScriptedProvider, gate } from '../../support/scripted-provider.ts'
 import { useServer } from '../../support/server.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('the command line on $name', (backend) => {
   const provider = createScriptedProvider()
@@ -125,9 +127,12 @@ describe.each(backends)('the command line on $name', (backend) => {
     const write = async (text: string) => void (printed += text)
     const tailing = run(['tail', 'boat', '--after', '0'], { write, signal: stopping.signal })
     await vi.waitFor(() => expect(printed).toContain('    Before.\n'))
-    await tenant.append(id, 'bot', 'After.')
+    const { id: supersedes, seq } = await tenant.append(id, 'bot', 'After.')
     await setPresence(server.deps, tenant.as('bot'), { conversationId: id, state: 'TYPING' }, null)
     await vi.waitFor(() => expect(printed).toContain('    After.\n'))
+    const version = { supersedes, turn: { role: 'ASSISTANT' as const }, writerToken: WRITER, leaseSeconds: null }
+    await openVersion(server.deps, tenant.as('bot'), version)
+    await vi.waitFor(() => expect(printed).toMatch(new RegExp(`writes turn ${seq} anew\n$`)))
     stopping.abort()
     expect((await tailing).code).toBe(EXIT.interrupted)
     expect(printed.split('\n').slice(0, 2)).toEqual(['1  ada joined', '2  bot joined'])

@@ -57,6 +57,22 @@ describe('the turns of a transcript', () => {
       [SHOWN[0]!, '7 7! COMMITTED', SHOWN[2]!],
     ],
     [
+      'a version that is streamed replaces the text in place, and grows with its deltas',
+      [
+        event('TurnSuperseded', { by: turn(7, '', { seq: 12, status: 'STREAMING' }) }, 12),
+        event('TurnDelta', { turnId: 'turn_7_12', end: 3, joined: 'new' }),
+      ],
+      [SHOWN[0]!, '7 new STREAMING', SHOWN[2]!],
+    ],
+    [
+      'a version that was streamed has its final text',
+      [
+        event('TurnSuperseded', { by: turn(7, '', { seq: 12, status: 'STREAMING' }) }, 12),
+        event('TurnCommitted', { turn: turn(7, 'newest', { seq: 12 }) }, 13),
+      ],
+      [SHOWN[0]!, '7 newest COMMITTED', SHOWN[2]!],
+    ],
+    [
       'an older version does not replace a newer one',
       [
         event('TurnSuperseded', { by: turn(7, '7!', { seq: 12 }) }, 12),

@@ -45,6 +45,11 @@ describe('events', () => {
       event('TurnSuperseded', { turn: { seq: 3 }, by: turn(5, 'bot', 'Ho') }),
       ['#3 was edited:', '#5 bot: Ho'],
     ],
+    [
+      'a reply that is written anew',
+      event('TurnSuperseded', { turn: { seq: 3 }, by: turn(5, 'bot', '', { status: 'STREAMING' }) }),
+      ['#3 is written anew:'],
+    ],
     ['an erasure', event('TurnErased', { turn: turn(3, 'bot', '') }), ['#3 was erased']],
     [
       'a failure',
@@ -56,6 +61,15 @@ describe('events', () => {
     ['presence', event('PresenceChanged', { participant: bot, state: 'TYPING' }), []],
   ])('shows %s', (_, given, texts) => {
     expect(after([given]).texts).toEqual(texts)
+  })
+
+  it('show a reply that is written anew while it is written, and when it ends', () => {
+    const by = turn(5, 'bot', '', { status: 'STREAMING' })
+    const opened = event('TurnSuperseded', { turn: { seq: 3 }, by })
+    const writing = after([opened, event('TurnDelta', { turnId: 't5', joined: 'In Yo' })])
+    expect(writing.state.writing).toEqual([{ turnId: 't5', actor: 'bot', text: 'In Yo' }])
+    const ended = after([event('TurnCommitted', { turn: turn(5, 'bot', 'In York.') })], writing.state)
+    expect([ended.state.writing, ended.texts]).toEqual([[], ['#5 bot: In York.']])
   })
 
   it('keep several answers apart while they are written, and show each when it ends', () => {

@@ -36,6 +36,10 @@ it.each([
   [{ __typename: 'TurnAppended', turn: turn({ text: '', status: 'ERASED' }) }, 'Ada: content erased since'],
   [{ __typename: 'TurnAborted', turn: turn({ abortReason: 'stopped' }) }, 'Ada: stopped'],
   [{ __typename: 'TurnSuperseded', turn: turn(), by: turn({ text: 'Hi' }) }, 'Ada edited turn 7: “Hi”'],
+  [
+    { __typename: 'TurnSuperseded', turn: turn(), by: turn({ text: '', status: 'STREAMING' }) },
+    'Ada writes turn 7 anew',
+  ],
   [{ __typename: 'TurnUpdated', turn: turn({ pinned: false }) }, 'Turn 7 by Ada is not pinned'],
   [
     { __typename: 'RunChanged', run: { actor: 'ada', provider: 'echo', state: 'WAITING_FOR_TOOL' } },

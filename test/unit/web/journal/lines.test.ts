@@ -52,6 +52,12 @@ describe('groups', () => {
     expect(lines.map((line) => (line as { author?: string }).author)).toEqual([null, null, 'ada'])
   })
 
+  it('names the author of deltas of a newer version', () => {
+    const by = { id: 'a', actor: 'ada' }
+    const { lines } = linesOf([event({ __typename: 'TurnSuperseded', seq: 1, turn: {}, by }), delta('a', 'x')])
+    expect(lines.at(-1)).toMatchObject({ author: 'ada' })
+  })
+
   it('a note ends a run', () => {
     const before = withNote(linesOf([delta('a', 'x')]), { text: 'lost', tone: 'bad' }, AT)
     expect(shapeOf(withEvent(before, delta('a', 'y')))).toEqual(['TurnDelta 1', 'lost', 'TurnDelta 1'])

@@ -6,12 +6,16 @@ import { createConversation } from '../../../../../src/domain/conversation/conve
 import type { Right } from '../../../../../src/domain/kernel/rights/principal.ts'
 import { deleteConversation } from '../../../../../src/domain/trust/erasure/delete-conversation.ts'
 import { MAX_SUBSCRIPTIONS } from '../../../../../src/domain/kernel/live/mcp-session.ts'
+import { openVersion } from '../../../../../src/domain/turn/open-version.ts'
+import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
+import { commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'
 import { backends, embedded } from '../../../../support/backend.ts'
 import { connectMcp, INITIALIZE, sendRpc } from '../../../../support/mcp.ts'
 import { PATIENCE_MS } from '../../../../support/patience.ts'
 import { serveAlso, useServer, type TestServer } from '../../../../support/server.ts'
 import { LIMITS } from '../../../../support/world.ts'
+import { WRITER } from '../../../../support/writer.ts'
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
@@ -268,6 +272,29 @@ describe.each(backends)('the MCP server on $name', (backend) => {
         timeoutSeconds: 1,
       })
       expect(none.structured).toEqual({ turns: [], lastSeq: next.structured.lastSeq, timedOut: true })
+    })
+
+    it('returns a version that is streamed once, when it is committed', async () => {
+      const { connect, tenant } = tenantOf(server)
+      const id = await tenant.newConversation('ada', 'bob')
+      const older = await tenant.append(id, 'bob', 'one', { role: 'ASSISTANT' })
+      const { call } = await connect('ada')
+      const wait = async () =>
+        (
+          await call('wait_for_turns', { conversation: id, afterSeq: older.seq, timeoutSeconds: 1 })
+        ).structured.turns.map(({ text }: { text: string }) => text)
+      const bob = tenant.as('bob')
+      const version = {
+        supersedes: older.id,
+        turn: { role: 'ASSISTANT' as const },
+        writerToken: WRITER,
+        leaseSeconds: null,
+      }
+      const { id: turnId } = await openVersion(server.deps, bob, version)
+      await appendDelta(server.deps, bob, { turnId, writerToken: WRITER, text: 'two' })
+      expect(await wait()).toEqual([])
+      await commitTurn(server.deps, bob, { turnId, writerToken: WRITER })
+      expect(await wait()).toEqual(['two'])
     })
 
     it('does not return whispers to others, and ends when the client disconnects', async () => {
