@@ -13,7 +13,7 @@ import type { Run } from '../../domain/agent/definition/visible.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
 import { AuthoredTurnInput } from '../turn/append.ts'
 import { asField, asNewField } from '../kernel/view/named.ts'
-import { builder } from '../kernel/builder.ts'
+import { builder, type InputFieldBuilder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { ContextStrategyEnum, SemanticRecallInput } from '../memory/context.ts'
 import { orErrors, payload } from '../kernel/errors.ts'
@@ -68,13 +68,29 @@ const RunContextInput = builder.inputType('RunContextInput', {
   }),
 })
 
+/** The fields that name what a run answers, or writes anew. */
+const answeredFields = (t: InputFieldBuilder) => ({
+  replyTo: t.id({
+    description:
+      'Id of the turn to answer. The replies have its audience. Defaults to the last of `turns`, or to the newest turn '
+      + 'by another author.',
+  }),
+  supersedes: t.id({
+    description:
+      'Id of a reply of the agent, in its newest version, to write anew. The first reply of the run supersedes it; it '
+      + 'streams at the position of the old version. The run answers the turn that the reply answered, from a context that '
+      + 'ends before the reply. Excludes `turns`, `replyTo` and `runId`. Defaults to null, for a new reply.',
+  }),
+})
+
 const RunTurnInput = builder.inputType('RunTurnInput', {
   description: 'Input of runTurn: turns to append, the agent that answers, and how its model is called.',
   fields: (t) => ({
     ...conversationRef(t, 'in which the agent answers'),
     actor: t.string({
       description:
-        'Agent that answers: a present participant, or the viewer. Defaults to `agentName` of the conversation.',
+        'Agent that answers: a present participant, or the viewer. Defaults to the author of the turn `supersedes`, or to '
+        + '`agentName` of the conversation.',
     }),
     turns: t.field({
       type: [AuthoredTurnInput],
@@ -82,11 +98,7 @@ const RunTurnInput = builder.inputType('RunTurnInput', {
         "Turns to append before the run, oldest first; at most the server's batch size, 1,000 by default. With `runId`, "
         + 'the results of tool calls. Defaults to none.',
     }),
-    replyTo: t.id({
-      description:
-        'Id of the turn to answer. The replies have its audience. Defaults to the last of `turns`, or to the newest turn '
-        + 'by another author.',
-    }),
+    ...answeredFields(t),
     provider: t.string({
       description: 'Name of the provider. Defaults to that of the agent, or to the first one of the server.',
     }),

@@ -19,10 +19,10 @@ export function getProviders({ providers }: Pick<Platform, 'providers'>, viewer:
 /** The fields of a run that viewers may read. */
 export type Run = Omit<
   RunRow,
-  'tenant' | 'seq' | 'audience' | 'corrected' | 'options' | 'credential' | 'clientHash' | 'holder'
+  'tenant' | 'seq' | 'audience' | 'supersedesId' | 'corrected' | 'options' | 'credential' | 'clientHash' | 'holder'
 >
 
 export function toRun(row: RunRow): Run {
-  const { tenant, seq, audience, corrected, options, credential, clientHash, holder, ...run } = row
+  const { tenant, seq, audience, supersedesId, corrected, options, credential, clientHash, holder, ...run } = row
   return run
 }

@@ -1,8 +1,10 @@
-// The dependencies of runs: the dependencies of turns, streaming turns and contexts, the server's tools, and limits.
+// The dependencies of runs: the dependencies of turns, their versions, streaming turns and contexts, the server's tools,
+// and limits.
 
 import type { ContextDeps } from '../../memory/context/deps.ts'
 import type { StreamDeps } from '../../turn/streaming/delta-queue.ts'
 import type { AppendDeps } from '../../turn/append/append-queue.ts'
+import type { SupersedeDeps } from '../../turn/version.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { Tools } from './tools/tools.ts'
 
@@ -14,4 +16,7 @@ export type RunLimits = {
   maxMs: number
 }
 
-export type RunDeps = AppendDeps & StreamDeps & ContextDeps & { tools: Tools; runs: ActiveRuns; runLimits: RunLimits }
+export type RunDeps = AppendDeps
+  & SupersedeDeps
+  & StreamDeps
+  & ContextDeps & { tools: Tools; runs: ActiveRuns; runLimits: RunLimits }

@@ -17,6 +17,7 @@ export const runTurnInput = z.object({
   actor: name.nullish(),
   turns: z.array(turnInput).nullish(),
   replyTo: id('turn').nullish(),
+  supersedes: id('turn').nullish(),
   provider: name.nullish(),
   model: name.nullish(),
   ...optionFields,

@@ -7,7 +7,7 @@ import { Conflict, NotFound } from '../../../errors.ts'
 import { readOpenCalls } from '../../../store/sql/agent/run/provider-calls.ts'
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import { readRun } from '../../../store/sql/agent/run/read-runs.ts'
-import { deleteUnseenRun, findRivals, insertRun, recordStart } from '../../../store/sql/agent/run/runs.ts'
+import { deleteUnseenRun, findRivals, insertRun, recordStart, type NewRun } from '../../../store/sql/agent/run/runs.ts'
 import { writeEntry } from '../../../store/sql/turn/journal/write-entry.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { authorize, lockConversation, requirePermits, requireWriter, trusted } from '../../kernel/rights/authorize.ts'
@@ -30,8 +30,9 @@ import { execute } from './answer/execute.ts'
 import { runLeaseSeconds } from './state.ts'
 import { optionsOf, storedOptions } from './options.ts'
 import { requireQuota } from './quota.ts'
+import { findSuperseded, requireAlone, requireSupersedable } from './regenerate.ts'
 import type { HeldRun, WaitingState } from './answer/held-run.ts'
-import { newestAnswered, requireAnswered, type Answered } from './answer/answered-turn.ts'
+import { newestAnswered, requireAnswered } from './answer/answered-turn.ts'
 import { requireDecided } from './approval/request-approvals.ts'
 import { requireRun } from './run.ts'
 import {
@@ -57,11 +58,11 @@ export type RunTurnResult = { run: Run; turns: Turn[] }
  * Appends `turns`, and runs the agent. With `wait` (the default), resolves when the run has ended or waits; otherwise
  * at once. With `runId`, continues a run that waits for the results of tools. If a run fails after its start, the
  * function returns the FAILED run. `claimToken` is the token of the agent's claim on `replyTo`; replies use it until
- * the run waits.
+ * the run waits. With `supersedes`, the first reply is a newer version of that reply (regenerate.ts).
  * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run
  * @throws NotAllowed without a right that rights.ts requires, or if the agent cannot write to the conversation
- * @throws Conflict if the agent is already running in the conversation, the clientId was used with other input, or the
- * run to continue does not wait for results
+ * @throws Conflict if the agent is already running in the conversation, the clientId was used with other input, the
+ * run to continue does not wait for results, or the reply to supersede cannot be superseded
  * @throws QuotaExceeded @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs
  */
 export async function runTurn(
@@ -72,6 +73,7 @@ export async function runTurn(
 ): Promise<RunTurnResult> {
   authorize(viewer, 'runTurn', input)
   const given = await redactInput(deps, viewer, 'runTurn', parse(runTurnInput, input))
+  requireAlone(given)
   deps.runs.requireCapacity()
   const { run, turns } =
     given.runId == null ? await begin(deps, viewer, given, claimToken) : await resume(deps, viewer, given)
@@ -102,7 +104,8 @@ async function begin(
   const conversation = (await getConversations(deps, trusted(viewer), [conversationId])).get(conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
   await requireWriter(deps.db.of(tenant), viewer, conversationId)
-  const agent = await findAgent(deps, viewer, conversation, given)
+  const superseded = await findSuperseded(deps, viewer, given)
+  const agent = await findAgent(deps, viewer, conversation, { ...given, actor: given.actor ?? superseded?.actor })
   const { actor } = agent
   const isForeign = actor !== viewer.actor && (agent.settings === null || overridesSettings(given))
   const conditions: Condition[] = isForeign ? ['foreignAgent'] : []
@@ -122,6 +125,7 @@ async function begin(
     viewer: viewer.actor,
     provider: provider.name,
     model,
+    supersedesId: superseded?.id ?? null,
     options: storedOptions(mergeOptions(given, agent)),
     credential: storedCredential(viewer),
     clientId: given.clientId ?? null,
@@ -133,7 +137,9 @@ async function begin(
   if (!(await insertRun(deps.pool, tenant, reserved))) return repeat(deps, viewer, given, reserved)
   try {
     const turns = await appendGiven(deps, viewer, given)
-    const answered = replyTo ?? (await newestAnswered(deps, viewer, { actor, conversationId, turns }))
+    const answered = superseded
+      ? { id: superseded.replyToId, audience: superseded.audience }
+      : (replyTo ?? (await newestAnswered(deps, viewer, { actor, conversationId, turns })))
     const run = await start(deps, viewer, reserved, answered)
     executeHere(deps, { ...run, holder }, { claimToken, from: null })
     return { run, turns }
@@ -174,16 +180,23 @@ async function repeat(
   return { run, turns: await appendGiven(deps, viewer, given) }
 }
 
-/** Records the start of a reserved run in the journal. Limits its replies to the audience of the answered turn. */
+/**
+ * Records the start of a reserved run in the journal. Limits its replies to the audience of the answered turn, or of the
+ * reply that it supersedes.
+ */
 async function start(
   deps: RunDeps,
   viewer: Viewer,
-  { id, conversationId, actor }: { id: string; conversationId: string; actor: string },
-  answered: Answered | null,
+  reserved: Omit<NewRun, 'options' | 'credential'>,
+  answered: { id: string | null; audience: readonly string[] | null } | null,
 ): Promise<RunRow> {
+  const { id, conversationId, actor, supersedesId } = reserved
   const { tenant } = viewer
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
-    await lockConversation(tx, trusted(viewer), conversationId)
+    const locked = await lockConversation(tx, trusted(viewer), conversationId)
+    if (supersedesId !== null) {
+      await requireSupersedable(tx, { conversationId, ...locked }, { ...reserved, tenant }, supersedesId)
+    }
     const audience = answered?.audience ? await presentAmong(tx, conversationId, answered.audience, actor) : null
     const seq = await writeEntry(tx, conversationId, 'RUN_STARTED', { runId: id })
     const leaseMs = runLeaseSeconds(deps) * 1000

@@ -7,7 +7,7 @@ import { InvalidInput } from '../../../errors.ts'
 import { yieldToEventLoop } from '../../../runtime/yield.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { authorize } from '../../kernel/rights/authorize.ts'
-import { HITS, MAX_TOKENS } from '../../kernel/call-defaults.ts'
+import { HITS, MAX_HITS, MAX_TOKENS } from '../../kernel/call-defaults.ts'
 import { between, id, name, parse } from '../../kernel/input.ts'
 import { MAX_QUERY, type RecallOptions } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../../kernel/view.ts'
@@ -22,6 +22,7 @@ import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
 import { contextOptions, MAX_RECENT_TURNS, NEEDS_RECALL } from './options.ts'
 import { findRelevantFacts } from './material/profiles-and-facts.ts'
+import type { ContextEnd } from './material/recent-turns.ts'
 import type { RecalledTurn } from './quote.ts'
 import { isWideRecall, readsOutside, requireSources } from './sources.ts'
 import { storeContext } from './store.ts'
@@ -59,6 +60,19 @@ export type BuildContextInput = z.input<typeof buildContextInput>
 export const onlyConversation = (input: BuildContextInput): string | null =>
   readsOutside(input) ? null : input.conversationId
 
+export type BuildOptions = {
+  /**
+   * The viewer who must also see the data from outside the conversation, and whose credential must permit it; by default,
+   * the viewer of the context.
+   */
+  outside?: Viewer
+  /**
+   * Where the context ends; null, the default, for the newest turn. It then has no summary, no recalled turn and no fact
+   * of the conversation from after the end, but profiles as they are.
+   */
+  end?: ContextEnd | null
+}
+
 /**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
  * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled. Stores the context if
@@ -67,8 +81,6 @@ export const onlyConversation = (input: BuildContextInput): string | null =>
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts. The context ends
  * with the newest version of the turn `answering` (answered.ts), by default with the newest turn.
- * @param outside the viewer who must also see the data from outside the conversation, and whose credential must permit
- * it; by default, the viewer of the context
  * @throws InvalidInput, also for a turn `answering` that is not committed, or has no content, and if a context of the
  * past is to be stored @throws NotFound
  * @throws NotAllowed if rights.ts denies the call; to store the context, also if the conversation is MEMBERS and the
@@ -79,7 +91,7 @@ export async function buildContext(
   deps: ContextDeps,
   principal: Viewer,
   input: BuildContextInput,
-  outside?: Viewer,
+  { outside, end = null }: BuildOptions = {},
 ): Promise<Context> {
   authorize(principal, 'buildContext', input)
   const given = await withDefaults(deps, principal, parse(buildContextInput, input))
@@ -92,12 +104,14 @@ export async function buildContext(
   const actors = given.filterParticipants ?? null
   const wanted = recallOptions?.k ?? 0
   const neighbours = wanted * LEAST_HIT_TOKENS <= given.tokenBudget ? 1 : 0
+  // Any number of the best hits may follow the end.
+  const requested = end === null ? wanted + SPARE_HITS : MAX_HITS
 
   const search = (query: string, k: number, options: RecallOptions) =>
     findHits(
       deps,
       { viewer, by: isWideRecall(given) ? reader : viewer },
-      { ...given, actors, query, k, neighbours },
+      { ...given, actors, query, k, neighbours, end },
       options,
     )
 
@@ -108,6 +122,7 @@ export async function buildContext(
     tokenBudget: given.tokenBudget,
     sinceSeq: given.sinceSeq ?? null,
     actors,
+    end,
     windowTurns: recentTurns * (inSteps ? 2 : 1),
     withSummaries: strategy !== 'SIMPLE',
     withPinned: strategy !== 'SUMMARIZATION',
@@ -118,9 +133,7 @@ export async function buildContext(
   // With a given query, the search runs while the database reads the material. The search uses the processor, so it
   // starts when the statements have been sent.
   const firstHits =
-    recallOptions && given.query?.trim()
-      ? yieldToEventLoop().then(() => search(given.query!, wanted + SPARE_HITS, {}))
-      : null
+    recallOptions && given.query?.trim() ? yieldToEventLoop().then(() => search(given.query!, requested, {})) : null
   // If building fails before the hits are used, that error is reported and the error of the search is ignored.
   firstHits?.catch(() => {})
   const read = await reading
@@ -137,17 +150,17 @@ export async function buildContext(
     const asked = given.query == null ? (answered ?? material.recent.find(({ id }) => id === addressed!.id)) : undefined
     const queryTurn = asked ? { conversationId, position: asked.position } : null
     const options = { queryTurn, scope: material.scope }
-    let found = await (firstHits ?? search(query, wanted + SPARE_HITS, options))
+    let found = await (firstHits ?? search(query, requested, options))
     const isShort = found.hits.filter(({ turn }) => !included.has(turn.id)).length < wanted
-    if (isShort && found.found === wanted + SPARE_HITS) found = await search(query, wanted + included.size, options)
+    if (isShort && requested < MAX_HITS && found.found === requested)
+      found = await search(query, wanted + included.size, options)
     const turns = found.hits.flatMap(({ turn, neighbours }) => [turn, ...neighbours])
     const allNames = await namesOf(deps, viewer, { ...material, conversationId }, turns)
     return toRecalled(found.hits, conversationId, allNames)
   }
 
-  const readers = { viewer, reader }
   const findFacts = async (addressed: AddressedTurn | null) =>
-    findRelevantFacts(deps, readers, { conversationId, users: read.factUsers }, queryOf(addressed))
+    findRelevantFacts(deps, { viewer, reader }, { conversationId, users: read.factUsers, end }, queryOf(addressed))
 
   const assembled = await assemble({ count: (text) => deps.tokens.recount(text), sizes: deps.sizes }, material, {
     tokenBudget: given.tokenBudget,

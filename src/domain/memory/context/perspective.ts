@@ -79,13 +79,30 @@ const decidedCalls = (turns: readonly ContextTurn[]): ReadonlySet<string> =>
     ),
   )
 
+/** Returns the keys of the calls with a result that names the very version of the turn with the call. */
+function answeredVersions(turns: readonly ContextTurn[]): ReadonlySet<string> {
+  const ids = new Set(turns.map(({ id }) => id))
+  return new Set(
+    turns.flatMap((turn) =>
+      turn.parts === null
+        ? []
+        : partsIn(turn).flatMap((part) =>
+            part.type === 'toolResult' && part.callTurnId && ids.has(part.callTurnId)
+              ? [callKey(part.callPosition, part.callId)]
+              : [],
+          ),
+    ),
+  )
+}
+
 /**
  * Matches each result with the earlier call that it names by callId and by the position of the call's turn. Only the
  * first result of a call is matched; of a call that was decided about, the first one that was written because of the
- * decision. Ignores results in SYSTEM turns, and results whose call is not in the list.
+ * decision; and of a reply that was written anew, the first one that answers its version, if there is one. Ignores results in SYSTEM turns, and results whose call is not in the list.
  */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const decided = decidedCalls(turns)
+  const answered = answeredVersions(turns)
   const open = new Map<string, number[]>()
   const parent = turns.map((_, index) => index)
   const find = (index: number): number => (parent[index] === index ? index : (parent[index] = find(parent[index]!)))
@@ -99,7 +116,9 @@ export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
         else open.set(call, [index])
       } else if (part.type === 'toolResult' && turn.role !== 'SYSTEM') {
         const call = callKey(part.callPosition, part.callId)
-        const callTurn = decided.has(call) && !part.approvalId ? undefined : open.get(call)?.pop()
+        const waiting = open.get(call)
+        const isOfOlder = answered.has(call) && part.callTurnId !== turns[waiting?.at(-1) ?? -1]?.id
+        const callTurn = isOfOlder || (decided.has(call) && !part.approvalId) ? undefined : waiting?.pop()
         if (callTurn === undefined) continue
         callTurns.set(`${index}:${partIndex}`, callTurn)
         const [a, b] = [find(callTurn), find(index)]

@@ -125,6 +125,46 @@ describe.each(backends)('runs on $name', (backend) => {
     await events.return?.()
   })
 
+  it('write a reply anew, as a newer version that is streamed', async () => {
+    const conversationId = await newConversation(['ada', 'bot'])
+    provider.next(['In Hull.'], ['In York.'])
+    await ada(RUN_TURN, input(conversationId))
+    const { conversation } = await ada(
+      `query ($id: ID!) { conversation(id: $id) { lastSeq turns { nodes { id text } } } }`,
+      { id: conversationId },
+    )
+    const supersedes = conversation.turns.nodes[1].id
+    const events = await follow(
+      'ada',
+      `subscription ($id: ID!, $after: Int!) {
+        conversationEvents(conversationId: $id, afterSeq: $after, types: [TURN_SUPERSEDED, TURN_DELTA, TURN_COMMITTED]) {
+          __typename
+          ... on TurnSuperseded { turn { text } by { version supersedes { id } } }
+          ... on TurnDelta { start }
+          ... on TurnCommitted { turn { text isEdited } }
+        }
+      }`,
+      { id: conversationId, after: conversation.lastSeq },
+    )
+    const { runTurn } = await ada(RUN_TURN, { input: { conversationId, supersedes, provider: 'scripted' } })
+    expect(runTurn.run).toMatchObject({ state: 'COMPLETED', actor: 'bot', replyTo: { text: 'Who?' } })
+    expect(runTurn.run.replies).toMatchObject([{ text: 'In York.' }])
+    const received = []
+    while (received.at(-1)?.__typename !== 'TurnCommitted') {
+      received.push((await take(events, 1))[0].conversationEvents)
+    }
+    expect(received).toMatchObject([
+      { __typename: 'TurnSuperseded', turn: { text: 'In Hull.' }, by: { version: 2, supersedes: { id: supersedes } } },
+      { __typename: 'TurnDelta', start: 0 },
+      { __typename: 'TurnCommitted', turn: { text: 'In York.', isEdited: true } },
+    ])
+    await events.return?.()
+    const { runTurn: refused } = await ada(RUN_TURN, { input: { conversationId, supersedes, provider: 'scripted' } })
+    expect(refused).toMatchObject({ __typename: 'Conflict', message: expect.stringContaining('already superseded') })
+    const { runTurn: invalid } = await ada(RUN_TURN, { input: { conversationId, supersedes, replyTo: supersedes } })
+    expect(invalid).toMatchObject({ __typename: 'InvalidInput', message: expect.stringContaining('replyTo') })
+  })
+
   it('are followed to their end by runEvents', async () => {
     const conversationId = await newConversation(['ada', 'bot'])
     const { pause, open } = gate()

@@ -20,6 +20,7 @@ const KEPT: Record<string, readonly string[]> = {
     'replyToId',
     'runId',
     'sourceTurnId',
+    'supersedes',
     'through',
     'transferId',
     'turnId',

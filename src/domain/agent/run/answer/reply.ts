@@ -1,26 +1,25 @@
 // Writes one reply of a run: builds the context, opens a streaming turn, calls the provider, and commits the turn with
 // the text and the tool calls of the reply. If the call fails, the turn is aborted and keeps its text.
 
-import { randomBytes } from 'node:crypto'
 import { InvalidInput, NotAllowed, NotFound } from '../../../../errors.ts'
 import type { ProviderToolCall } from '../../../../providers/ports/provider-adapter.ts'
 import type { RunRow } from '../../../../store/sql/agent/run/run-columns.ts'
-import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../../../store/sql/agent/run/provider-calls.ts'
+import { readContextEnd } from '../../../../store/sql/agent/run/context-end.ts'
+import { endCall, endFailedCalls, type EndedCall } from '../../../../store/sql/agent/run/provider-calls.ts'
 import { buildContext } from '../../../memory/context/build.ts'
 import { storeContext } from '../../../memory/context/store.ts'
 import { findAnswered } from '../../../memory/context/material/find-answered.ts'
+import { precedes, type ContextEnd } from '../../../memory/context/material/recent-turns.ts'
 import { abortOwnTurn, abortTurn, commitTurn, MAX_ABORT_REASON } from '../../../turn/streaming/stream.ts'
-import { openTurn, STREAM_LEASE } from '../../../turn/append/append.ts'
 import type { PartInput } from '../../../turn/content.ts'
 import type { Turn } from '../../../turn/turn.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import { callProvider, isRefusal } from './call-provider.ts'
-import { announceRun } from '../change.ts'
 import { notAllowed, readerOf, sourcesFor } from '../credential.ts'
 import type { RunDeps } from '../deps.ts'
-import { RunFailure, RunLost, failureOf } from './failure.ts'
-import { runLeaseSeconds } from '../state.ts'
+import { RunFailure, failureOf } from './failure.ts'
 import { agentOf, type HeldRun } from './held-run.ts'
+import { openReply } from './open-reply.ts'
 import { composePrompt } from './prompt.ts'
 import { requireQuota, reserveQuota } from '../quota.ts'
 import { withoutPrivate } from '../readers.ts'
@@ -31,11 +30,19 @@ import { createTurnWriter, persist } from './turn-writer.ts'
 
 export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
 
-/** Returns the newest version of the turn to answer; null if there is none, or it can no longer be answered. */
-async function answeredTurn(deps: RunDeps, run: RunRow, turnId: string | null): Promise<string | null> {
+/**
+ * Returns the newest version of the turn to answer; null if there is none, it can no longer be answered, or the context
+ * ends before it.
+ */
+async function answeredTurn(
+  deps: RunDeps,
+  run: RunRow,
+  turnId: string | null,
+  end: ContextEnd | null,
+): Promise<string | null> {
   if (turnId === null) return null
   return findAnswered(deps, agentOf(run), run.conversationId, turnId).then(
-    ({ id }) => id,
+    ({ id, position }) => (precedes(end, position) ? id : null),
     (error: unknown) => {
       if (error instanceof InvalidInput || error instanceof NotFound) return null
       throw error
@@ -50,7 +57,8 @@ async function promptOf(deps: RunDeps, held: HeldRun) {
   const { tokenBudget: given, store, ...context } = sourcesFor(reader, options.context ?? {})
   const tokenBudget = given ?? (await deps.defaults.of(run.tenant)).tokenBudget
   const newest = await takeNewest(deps, held)
-  const answering = await answeredTurn(deps, run, newest ?? run.replyToId)
+  const end = run.supersedesId === null ? null : await readContextEnd(deps.pool, run.tenant, run.id)
+  const answering = await answeredTurn(deps, run, newest ?? run.replyToId, end)
   const { conversationId, actor } = run
   const parts = { instructions: options.instructions ?? null, tools, tokenBudget }
   let contextId: string | null = null
@@ -59,7 +67,7 @@ async function promptOf(deps: RunDeps, held: HeldRun) {
     (text) => deps.tokens.count(text),
     async (budget) => {
       const input = { ...context, conversationId, as: actor, answering, tokenBudget: budget }
-      const built = await buildContext(deps, agentOf(run), input, reader).catch((error: unknown) => {
+      const built = await buildContext(deps, agentOf(run), input, { outside: reader, end }).catch((error: unknown) => {
         throw error instanceof NotAllowed ? notAllowed(error) : error
       })
       const sent = await withoutPrivate(deps, run, built)
@@ -88,42 +96,6 @@ function paramsOf({ run, options, tools }: HeldRun) {
     ...(options.agentContext == null ? null : { agentContext: options.agentContext }),
     metadata: { provider: run.provider, model: run.model },
   }
-}
-
-type OpenReply = { turn: Turn; writerToken: string; round: number }
-
-/** Opens the turn of the reply and records the call. @throws RunLost if the run has ended or has another holder */
-async function openReply(
-  deps: RunDeps,
-  { run, claimToken }: HeldRun,
-  prompt: { tokens: number; contextId: string | null },
-): Promise<OpenReply> {
-  const agent = agentOf(run)
-  const writerToken = randomBytes(24).toString('base64url')
-  const leaseSeconds = runLeaseSeconds(deps)
-  const { turn } = await openTurn(deps, agent, {
-    conversationId: run.conversationId,
-    writerToken,
-    leaseSeconds: leaseSeconds < STREAM_LEASE.min ? null : leaseSeconds,
-    claimToken,
-    turn: {
-      role: 'ASSISTANT',
-      model: run.model,
-      adapter: run.provider,
-      traceId: run.id,
-      replyToId: run.replyToId,
-      contextId: prompt.contextId,
-      audience: run.audience,
-    },
-  })
-  const key = { tenant: run.tenant, runId: run.id, holder: run.holder }
-  const round = await beginCall(deps.pool, key, { turnId: turn.id, promptTokens: prompt.tokens })
-  if (round === null) {
-    await abortTurn(deps, agent, { turnId: turn.id, writerToken, reason: 'The run has ended.' }).catch(() => {})
-    throw new RunLost()
-  }
-  announceRun(deps, run.id)
-  return { turn, writerToken, round }
 }
 
 /** Returns the token usage that the provider reported, or else the counts of the server, with `isEstimated`. */

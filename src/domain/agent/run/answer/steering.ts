@@ -9,7 +9,9 @@ import type { HeldRun } from './held-run.ts'
 /** Reason of the signal that interrupts a reply. */
 const STEERED = 'STEERED'
 
-const steeringOf = ({ options }: HeldRun) => options.steering ?? 'NEXT_ROUND'
+/** The context of a run that writes a reply anew ends before the reply, so newer turns wait until the run has ended. */
+const steeringOf = ({ options, run }: HeldRun) =>
+  run.supersedesId === null ? (options.steering ?? 'NEXT_ROUND') : 'QUEUE'
 
 /**
  * Takes up the turns that have woken up the agent since the run began. Returns the id of the newest one that the run has

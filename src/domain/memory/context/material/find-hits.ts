@@ -8,6 +8,7 @@ import { SESSION_GAP_MS } from '../../recall/index/sequence.ts'
 import { getTurns, type Turn } from '../../../turn/turn.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import type { RecalledTurn } from '../quote.ts'
+import { precedes, type ContextEnd } from './recent-turns.ts'
 
 /** A turn that was found, and the turns before and after it. */
 export type Hit = { turn: Turn; neighbours: Turn[] }
@@ -21,16 +22,18 @@ type Search = {
   actors: string[] | null
   /** Number of neighbours on each side of a hit. */
   neighbours: number
+  /** Excludes the turns of the conversation after it; null excludes none. */
+  end: ContextEnd | null
 }
 
 /**
  * Returns the hits that the viewer sees, best first. `found` is the number of hits before those are removed that only
- * `by`, who searches, sees.
+ * `by`, who searches, sees, or that follow the end of the context.
  */
 export async function findHits(
   deps: RecallDeps,
   { viewer, by }: { viewer: Viewer; by: Viewer },
-  { conversationId, semanticRecall, query, k, actors, neighbours }: Search,
+  { conversationId, semanticRecall, query, k, actors, neighbours, end }: Search,
   options: RecallOptions,
 ): Promise<{ hits: Hit[]; found: number }> {
   const limits = { k: Math.min(MAX_HITS, k), neighbours, actors, kinds: ['TURN' as const] }
@@ -40,10 +43,12 @@ export async function findHits(
   )
   const turns = found.flatMap(({ turn, neighbours: near }) => [turn, ...near])
   const seen = await seenBy(deps, viewer, by, turns)
-  const isQuotable = (turn: Turn) => seen.has(turn.id) && (actors === null || actors.includes(turn.actor))
+  const isHit = (turn: Turn) =>
+    seen.has(turn.id) && (turn.conversationId !== conversationId || precedes(end, turn.position))
+  const isQuotable = (turn: Turn) => isHit(turn) && (actors === null || actors.includes(turn.actor))
   return {
     hits: found
-      .filter(({ turn }) => seen.has(turn.id))
+      .filter(({ turn }) => isHit(turn))
       .map(({ turn, neighbours: near }) => ({ turn, neighbours: near.filter(isQuotable) })),
     found: found.length,
   }

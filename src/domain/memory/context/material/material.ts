@@ -17,7 +17,7 @@ import { mayFitShortened } from '../budget/fit-summaries.ts'
 import { distinctNames } from '../names.ts'
 import { readProfilesAndFacts, type ProfilesAndFacts } from './profiles-and-facts.ts'
 import { hasContent } from '../perspective.ts'
-import { firstLimit, readRecent, turnsRead, type TurnRequest } from './recent-turns.ts'
+import { firstLimit, precedes, readRecent, turnsRead, type TurnRequest } from './recent-turns.ts'
 import { areSameTurns, type TurnsToRead } from './turn-guesses.ts'
 
 export type MaterialRequest = TurnRequest & {
@@ -59,9 +59,10 @@ export async function readMaterial(
     factUsers: string[]
   }
 > {
-  const { conversationId, as, actors, sinceSeq, embedder } = request
+  const { conversationId, as, actors, sinceSeq, embedder, end } = request
   const readsSummaries = request.withSummaries && sinceSeq === null && actors === null
-  const last = deps.turnGuesses.guess(viewer, { ...request, readsSummaries })
+  // A context with an end reads other turns than the next one of the conversation.
+  const last = end === null ? deps.turnGuesses.guess(viewer, { ...request, readsSummaries }) : null
   const guess = last && { ...last, after: sinceSeq ?? last.after }
   const [[conversation], summaries, scope, firstSpeakers, ...guessed] = await readAll(deps.pool, viewer.tenant, [
     conversationsRead(viewer, [conversationId]),
@@ -74,7 +75,7 @@ export async function readMaterial(
   if (as !== null && conversation.viewActor === null) throw InvalidInput.at('as', unknownActor(as))
 
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
-  const current = summaries ?? []
+  const current = (summaries ?? []).filter(({ toPosition }) => precedes(end, toPosition))
   const usesSummaries = mayFitShortened(current, request.tokenBudget)
   const coveredThrough = usesSummaries ? (current.at(-1)?.toPosition ?? 0) : 0
   const readsCoveredTurns = coveredThrough > 0 && mayFit(conversation, request)
@@ -83,7 +84,7 @@ export async function readMaterial(
     limit: firstLimit(conversation, request),
     covered: coveredThrough,
   }
-  deps.turnGuesses.remember(viewer, { ...request, readsSummaries }, toRead)
+  if (end === null) deps.turnGuesses.remember(viewer, { ...request, readsSummaries }, toRead)
   const [first, candidates] =
     guess && areSameTurns(guess, toRead)
       ? guessed

@@ -15,6 +15,7 @@ import type { Viewer } from '../../../kernel/view.ts'
 import { isStated } from '../../fact/trust.ts'
 import { recallFactsOfContext } from '../../recall/facts-of-context.ts'
 import { factLine, type QuotedFact, type QuotedProfile } from '../quote.ts'
+import type { ContextEnd } from './recent-turns.ts'
 
 /** Maximum number of facts in a context: the most recently observed ones. */
 export const MAX_FACTS = 500
@@ -43,14 +44,30 @@ async function peopleIn({ pool }: RecallDeps, viewer: Viewer, conversationId: st
   return [...people.filter(({ actor }) => actor === owner), ...people.filter(({ actor }) => actor !== owner)]
 }
 
-/** Returns the facts of the conversation, and those of other conversations that the reader sees and may read. */
+/** Returns the ids of the facts whose first source is in the conversation, but not before the end. */
+async function factsAfter(
+  { db }: RecallDeps,
+  { tenant }: Viewer,
+  { conversationId, end }: { conversationId: string; end: ContextEnd },
+  facts: readonly ContextFact[],
+): Promise<Set<string>> {
+  const where = { id: { in: facts.map(({ id }) => id) }, conversationId, position: { gte: end.before } }
+  const rows = await db.of(tenant).fact.findMany({ where, select: { id: true } })
+  return new Set(rows.map(({ id }) => id))
+}
+
+/**
+ * Returns the facts of the conversation from before the end, and those of other conversations that the reader sees and
+ * may read.
+ */
 async function readableFacts(
   deps: RecallDeps,
   { viewer, reader }: { viewer: Viewer; reader: Viewer },
-  conversationId: string,
+  { conversationId, end }: { conversationId: string; end: ContextEnd | null },
   facts: readonly ContextFact[],
 ): Promise<ContextFact[]> {
-  const within = facts.filter((fact) => isWithinReach(reader, fact.conversationId))
+  const later = end === null ? new Set<string>() : await factsAfter(deps, viewer, { conversationId, end }, facts)
+  const within = facts.filter((fact) => isWithinReach(reader, fact.conversationId) && !later.has(fact.id))
   const outside = within.filter((fact) => fact.conversationId !== conversationId).map(({ id }) => id)
   if (reader.actor === viewer.actor || outside.length === 0) return within
   const seen = await getFacts(deps, trusted(reader), outside)
@@ -74,12 +91,12 @@ const MAX_RANKED = 64
 export async function findRelevantFacts(
   deps: RecallDeps,
   readers: { viewer: Viewer; reader: Viewer },
-  scope: { conversationId: string; users: readonly string[] },
+  scope: { conversationId: string; users: readonly string[]; end: ContextEnd | null },
   query: string | null,
 ): Promise<QuotedFact[]> {
   if (query === null) return []
   const ranked = await recallFactsOfContext(deps, readers.viewer, scope, { query, limit: MAX_RANKED })
-  return (await readableFacts(deps, readers, scope.conversationId, ranked)).map(toQuoted)
+  return (await readableFacts(deps, readers, scope, ranked)).map(toQuoted)
 }
 
 /**
@@ -95,7 +112,8 @@ export async function readProfilesAndFacts(
     reader,
     withProfiles,
     withFacts,
-  }: { as: string | null; reader: Viewer; withProfiles: boolean; withFacts: boolean },
+    end,
+  }: { as: string | null; reader: Viewer; withProfiles: boolean; withFacts: boolean; end: ContextEnd | null },
 ): Promise<ProfilesAndFacts> {
   const people = withProfiles || withFacts ? await peopleIn(deps, viewer, conversation.id, conversation.owner) : []
   const otherPeople = people.filter(({ actor }) => actor !== as)
@@ -112,7 +130,12 @@ export async function readProfilesAndFacts(
         )
       : [],
   ])
-  const facts = await readableFacts(deps, { viewer, reader }, conversation.id, rows.slice(0, MAX_FACTS))
+  const facts = await readableFacts(
+    deps,
+    { viewer, reader },
+    { conversationId: conversation.id, end },
+    rows.slice(0, MAX_FACTS),
+  )
   const now = new deps.clock.Date()
   const current = facts.filter((fact) => !hadEnded(fact, now))
   const quoted = otherPeople

@@ -4,6 +4,7 @@ import {
   keptTurnsRead,
   readChangedTurns,
   readRecentTurns,
+  readTurnsAt,
   recentTurnsRead,
 } from '../../../../store/sql/memory/context/context-turns.ts'
 import type { ConversationRow } from '../../../../store/sql/conversation/conversations.ts'
@@ -15,9 +16,17 @@ import { MESSAGE_OVERHEAD } from '../budget/budget.ts'
 import { hasContent, matchCalls } from '../perspective.ts'
 import type { TurnsToRead } from './turn-guesses.ts'
 
+/** The end of a context: it has no turn at the position `before` or after it, except those at the positions `own`. */
+export type ContextEnd = { before: number; own: readonly number[] }
+
+/** Whether the position precedes the end. Null for a context without an end. */
+export const precedes = (end: ContextEnd | null, position: number): boolean => end === null || position < end.before
+
 /** The turns that a context may contain. */
 export type TurnRequest = {
   conversationId: string
+  /** Where the context ends; null for the newest turn. */
+  end: ContextEnd | null
   tokenBudget: number
   /** Maximum number of turns in the window. */
   windowTurns: number
@@ -60,16 +69,20 @@ export function firstLimit(conversation: ConversationRow, { tokenBudget, windowT
   return Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
 }
 
+/** Returns the position before which turns are read. */
+const endOf = ({ end }: TurnRequest) => end?.before ?? MAX_POSITION
+
 /** Returns the token limit of one read of turns. */
 const tokensPerRead = ({ tokenBudget }: TurnRequest) => Math.max(MIN_TOKENS, tokenBudget)
 
 /** Returns the reads of the first page of recent turns, and of the kept turns. */
 export const turnsRead = (viewer: Viewer, request: TurnRequest, { after, limit, covered }: TurnsToRead) => {
   const { conversationId, actors, tokenBudget } = request
-  const page = { after, before: MAX_POSITION, actors, limit, tokens: tokensPerRead(request) }
+  const before = endOf(request)
+  const page = { after, before, actors, limit, tokens: tokensPerRead(request) }
   return [
     recentTurnsRead(viewer, conversationId, page),
-    keptTurnsRead(viewer, conversationId, covered, tokenBudget),
+    keptTurnsRead(viewer, conversationId, { covered, before, tokens: tokenBudget }),
   ] as const
 }
 
@@ -115,7 +128,7 @@ async function readChanged(deps: RecallDeps, viewer: Viewer, request: TurnReques
 
 /**
  * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is false if older turns were
- * not read. Reads the newest turn even if a summary covers it. `isShortened`: retention removed the content of a turn, so
+ * not read. Reads the newest turn before the end even if a summary covers it. `isShortened`: retention removed the content of a turn, so
  * that only its summary is left.
  */
 export async function readRecent(
@@ -124,11 +137,12 @@ export async function readRecent(
   request: TurnRequest,
   toRead: BegunRead,
 ): Promise<{ recent: Turn[]; complete: boolean; isShortened: boolean; damaged: Turn[] }> {
-  const { sinceSeq, actors } = request
+  const { sinceSeq, actors, end, conversationId } = request
   const later = await readAfter(deps, viewer, request, toRead)
   const earlier =
     sinceSeq && later.complete ? await readChanged(deps, viewer, request, sinceSeq) : { turns: [], complete: true }
-  const read = [...later.turns, ...earlier.turns]
+  const own = end && end.own.length > 0 ? await readTurnsAt(deps.pool, viewer, conversationId, end.own) : []
+  const read = [...own, ...later.turns, ...earlier.turns.filter(({ position }) => precedes(end, position))]
   const recent = ofActors(read.filter(hasContent).toReversed(), actors)
   return {
     recent: recent.length === 0 && toRead.covered > 0 ? await readNewest(deps, viewer, request) : recent,
@@ -140,7 +154,7 @@ export async function readRecent(
 
 /** Reads the conversation's newest turn. If it answers a tool call, also reads the call and its other results. */
 async function readNewest(deps: RecallDeps, viewer: Viewer, request: TurnRequest): Promise<Turn[]> {
-  const limits = { after: 0, before: MAX_POSITION, actors: null, limit: CALL_REACH, tokens: tokensPerRead(request) }
+  const limits = { after: 0, before: endOf(request), actors: null, limit: CALL_REACH, tokens: tokensPerRead(request) }
   const page = await readRecentTurns(deps.pool, viewer, request.conversationId, limits)
   const turns = page.filter(hasContent).toReversed()
   const group = matchCalls(turns).groups.get(turns.length - 1) ?? []

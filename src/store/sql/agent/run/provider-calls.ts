@@ -188,8 +188,9 @@ export async function readCalls(pool: Pool, tenant: string, runIds: readonly str
 }
 
 /**
- * Ids of the tool calls that the turn makes and no turn of the conversation answers, in ascending order. A call with an
- * approval is answered only by a result that was written after the decision.
+ * Ids of the tool calls that the reply makes and no turn of the conversation answers, in ascending order. A call with an
+ * approval is answered only by a result that was written after the decision. Results from before the reply answered
+ * calls of an older version.
  */
 export async function readOpenCalls(pool: Pool, tenant: string, turnId: string): Promise<string[]> {
   const { rows } = await pool.query<{ callId: string }>({
@@ -198,9 +199,9 @@ export async function readOpenCalls(pool: Pool, tenant: string, turnId: string):
     text: `SELECT c.call_id AS "callId" FROM turn t JOIN tool_call c ON c.conversation_id = t.conversation_id AND c.turn_id = t.id
            LEFT JOIN approval a ON a.turn_id = t.id AND a.call_id = c.call_id
            WHERE t.id = $1 AND NOT EXISTS (
-             SELECT FROM tool_result r WHERE r.conversation_id = c.conversation_id AND r.call_id = c.call_id
-                                         AND r.call_position = t.root_seq
-                                         AND (a.id IS NULL OR r.approval_id = a.id))
+             SELECT FROM tool_result r JOIN turn y ON y.id = r.turn_id AND y.conversation_id = r.conversation_id
+             WHERE r.conversation_id = c.conversation_id AND r.call_id = c.call_id AND r.call_position = t.root_seq
+               AND y.seq >= t.seq AND (a.id IS NULL OR r.approval_id = a.id))
            ORDER BY 1`,
     values: [turnId],
   })

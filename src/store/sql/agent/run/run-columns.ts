@@ -17,6 +17,8 @@ export type RunRow = {
   provider: string
   model: string
   replyToId: string | null
+  /** The version that its first reply supersedes; null for a run whose replies are new turns. */
+  supersedesId: string | null
   turnId: string | null
   round: number
   corrected: boolean
@@ -36,8 +38,8 @@ export type RunRow = {
 
 /** SELECT list of the run aliased `r`. */
 export const RUN_COLUMNS: Sql = raw(`r.id, r.tenant, r.conversation_id AS "conversationId", r.seq, r.actor, r.viewer,
-  r.audience, r.state, r.provider, r.model, r.reply_to_id AS "replyToId", r.turn_id AS "turnId", r.round, r.corrected,
-  r.options, r.credential, r.prompt_tokens::double precision AS "promptTokens",
+  r.audience, r.state, r.provider, r.model, r.reply_to_id AS "replyToId", r.supersedes_id AS "supersedesId", r.turn_id AS "turnId",
+  r.round, r.corrected, r.options, r.credential, r.prompt_tokens::double precision AS "promptTokens",
   r.completion_tokens::double precision AS "completionTokens", r.error_code AS "errorCode",
   r.error_message AS "errorMessage", r.client_hash AS "clientHash", r.holder, r.version, r.created_at AS "createdAt",
   r.ended_at AS "endedAt"`)

@@ -12,6 +12,8 @@ export type NewRun = {
   viewer: string
   provider: string
   model: string
+  /** The version that the first reply supersedes; null for none. */
+  supersedesId: string | null
   options: object
   /** Null if no credential starts the run. */
   credential: object | null
@@ -29,8 +31,10 @@ export async function insertRun(pool: Pool, tenant: string, run: NewRun): Promis
   const { rowCount } = await pool.query({
     scope: tenant,
     name: 'insert-run',
-    text: `INSERT INTO run (id, conversation_id, actor, viewer, provider, model, options, credential, client_id, client_hash, holder, lease_until)
-           VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8::jsonb, $9, $10, $11, now() + make_interval(secs => $12::double precision / 1000))
+    text: `INSERT INTO run (id, conversation_id, actor, viewer, provider, model, supersedes_id, options, credential, client_id, client_hash, holder,
+                            lease_until)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9::jsonb, $10, $11, $12,
+                   now() + make_interval(secs => $13::double precision / 1000))
            ON CONFLICT DO NOTHING`,
     values: [
       run.id,
@@ -39,6 +43,7 @@ export async function insertRun(pool: Pool, tenant: string, run: NewRun): Promis
       run.viewer,
       run.provider,
       run.model,
+      run.supersedesId,
       JSON.stringify(run.options),
       run.credential && JSON.stringify(run.credential),
       run.clientId,

@@ -92,6 +92,33 @@ export async function readChangedTurns(
   return rows.map(turnOf)
 }
 
+const AT = {
+  name: 'context-turns-at',
+  text: sql`
+    SELECT ${SELECTED_COLUMNS} FROM ${conversation}
+    CROSS JOIN LATERAL (
+      SELECT ${TURN_COLUMNS} FROM turn t
+      WHERE t.conversation_id = $3::text AND t.root_seq = ANY ($4::integer[])
+        AND t.status IN ('COMMITTED', 'ABORTED') AND ${visible()} AND ${newest('t', 'v', '$3::text')}
+      ORDER BY t.root_seq DESC) t`.text,
+}
+
+/** Committed and aborted turns at the positions, newest first. */
+export async function readTurnsAt(
+  pool: Pool,
+  viewer: Viewer,
+  conversationId: string,
+  positions: readonly number[],
+): Promise<TurnRow[]> {
+  const { rows } = await pool.query<unknown[]>({
+    scope: viewer.tenant,
+    rowMode: 'array',
+    ...AT,
+    values: [viewer.tenant, viewer.actor, conversationId, positions],
+  })
+  return rows.map(turnOf)
+}
+
 /** Maximum number of SYSTEM turns. The oldest ones are read, because they are included first. */
 const MAX_SYSTEM = 1000
 /** Maximum numbers of pinned turns, and of turns that are never summarised. The newest ones are read. */
@@ -104,7 +131,8 @@ const branch = (condition: string, limit: number, direction: 'ASC' | 'DESC' = 'D
     SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" ${raw(direction)} ROWS UNBOUNDED PRECEDING) AS total
     FROM (
       SELECT ${TURN_COLUMNS} FROM turn t
-      WHERE t.conversation_id = $3::text AND ${raw(condition)} AND t.status IN ('COMMITTED', 'ABORTED')
+      WHERE t.conversation_id = $3::text AND ${raw(condition)} AND t.root_seq < $6::integer
+        AND t.status IN ('COMMITTED', 'ABORTED')
         AND ${visible()} AND ${newest('t', 'v', '$3::text')}
       ORDER BY t.root_seq ${raw(direction)} LIMIT ${raw(String(limit))}) t) t
   WHERE t.total - t."tokenCount" <= $5::integer)`
@@ -123,18 +151,17 @@ const KEPT = {
 }
 
 /**
- * Turns with role SYSTEM, pinned turns, and turns with position up to `covered` that are never summarised: at most
- * MAX_SYSTEM, MAX_PINNED and MAX_UNCOVERED. The last turn of each kind is the one at which their token count exceeds
- * `tokens`. Returns each turn once, in order of position.
+ * Turns with role SYSTEM, pinned turns, and turns with position up to `covered` that are never summarised; all of them
+ * with positions below `before`, and at most MAX_SYSTEM, MAX_PINNED and MAX_UNCOVERED. The last turn of each kind is the
+ * one at which their token count exceeds `tokens`. Returns each turn once, in order of position.
  */
 export const keptTurnsRead = (
   { tenant, actor }: Viewer,
   conversationId: string,
-  covered: number,
-  tokens: number,
+  { covered, before, tokens }: { covered: number; before: number; tokens: number },
 ): Read<TurnRow[]> =>
   readOf(
-    { rowMode: 'array', ...KEPT, values: [tenant, actor, conversationId, covered, tokens] },
+    { rowMode: 'array', ...KEPT, values: [tenant, actor, conversationId, covered, tokens, before] },
     (rows: unknown[][]) => {
       const turns = new Map(rows.map((row) => [row[0], turnOf(row)]))
       return [...turns.values()].sort((a, b) => a.position - b.position)

@@ -137,6 +137,7 @@ describe.each(backends)('the sweep of runs on $name', (backend) => {
       viewer: 'ada',
       provider: 'scripted',
       model: 'default',
+      supersedesId: null,
       options: {},
       credential: null,
     }

@@ -40,7 +40,7 @@ describe.each(backends)('a context of a long conversation on $name', (backend) =
   const build = (tokenBudget: number, more: Partial<BuildContextInput> = {}, outside?: Viewer) => {
     const memory = { semanticRecall: { k: 5 }, includeFacts: true, includeProfile: true }
     const input = { conversationId, tokenBudget, as: 'bot', ...memory, ...more }
-    return buildContext(world.deps, tenant.as('owner'), input, outside)
+    return buildContext(world.deps, tenant.as('owner'), input, { outside })
   }
 
   async function fill(turns: number): Promise<void> {
