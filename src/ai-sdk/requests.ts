@@ -93,7 +93,7 @@ async function replaceAnswer(requests: Requests, to: number, answer: Conversatio
   const { run, chat } = requests
   const supersedes = answer.parts.map(turnIdOf).findLast((turnId) => turnId !== undefined) ?? answer.id
   const options = run && (run.actor === undefined || run.actor === actor) ? run : {}
-  const { id } = await chat.conversation.run({ ...options, actor, supersedes, wait: false } as any)
+  const { id } = await chat.conversation.run({ ...options, actor, supersedes, wait: false })
   return {
     to,
     runId: id,

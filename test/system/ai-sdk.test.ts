@@ -9,12 +9,12 @@ import { createChatTransport, type ConversationMessage } from '../../src/ai-sdk/
 import type { Turn } from '../../src/client/index.ts'
 import { everyBackend, newDataDir, type Backend } from '../support/backend.ts'
 import { clientOf, TRANSPORTS } from '../support/client.ts'
-import { isLong } from '../support/long.ts'
+import { isExhaustive, isLong } from '../support/long.ts'
 import { createProxy } from '../support/proxy.ts'
 import { createServerProcess, tenant, type Server } from './processes.ts'
 
-/** Number of faults on each backend, and share of those that kill the server. */
-const FAULTS = { embedded: 40, postgres: 200 }
+/** Number of faults on each backend (`npm run check:front-ends`: the second one), and share of those that kill the server. */
+const FAULTS = isExhaustive ? { embedded: 40, postgres: 200 } : { embedded: 8, postgres: 16 }
 const SERVER_SHARE = 0.2
 /** Maximum number of faults during one answer: the server gives up an agent whose runs end 8 times. */
 const FAULTS_PER_QUESTION = 6

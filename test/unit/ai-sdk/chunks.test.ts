@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createChunker } from '../../../src/ai-sdk/chunks.ts'
 import { toAnswers, turnIdOf, type ConversationMessage } from '../../../src/ai-sdk/messages.ts'
 import type { TranscriptTurn } from '../../../src/client/conversation/transcript-state.ts'
+import { casesOf } from '../../support/long.ts'
 import { call, delta, reasoning, result, text, turn } from './turns.ts'
 
 const streamOf = (chunks: readonly UIMessageChunk[]) =>
@@ -66,6 +67,7 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
   let turns: TranscriptTurn[] = [turn(1, [], { status: 'STREAMING', live: [] })]
   let ids = 0
   const states = [turns]
+  let before = ''
   for (const { do: action, value } of steps as { do: string; value: string }[]) {
     const open = turns.at(-1)!
     const parts = [...open.parts]
@@ -76,7 +78,10 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
     if (action === 'text')
       parts.push(...(last?.__typename === 'TextPart' ? [text(parts.pop()!['text' as never] + value)] : [text(value)]))
     if (action === 'reasoning') {
-      const joined = last?.__typename === 'ReasoningPart' ? (parts.pop() as { reasoning: string }).reasoning : ''
+      const joined =
+        before === 'reasoning' && last?.__typename === 'ReasoningPart'
+          ? (parts.pop() as { reasoning: string }).reasoning
+          : ''
       parts.push(reasoning(joined + value))
     }
     if (action === 'call') {
@@ -140,6 +145,7 @@ function statesOf(steps: readonly Step[]): TranscriptTurn[][] {
       ]
     }
     states.push(turns)
+    before = action
   }
   return states
 }
@@ -171,7 +177,7 @@ describe('the chunks of a message', () => {
         const kept = { ...message, parts: message.parts.filter((part) => !isGone(last)(part)) }
         expect(contentOf(kept)).toEqual(contentOf(last))
       }),
-      { numRuns: 500 },
+      { numRuns: casesOf(4000) },
     )
   })
 
