@@ -1,6 +1,6 @@
 // The answers that a conversation waits for.
 
-import { MAX_PENDING_ANSWERS, type PendingAnswer as Pending } from '../../domain/agent/run/pending-answers.ts'
+import { MAX_PENDING_ANSWERS, type PendingAnswer as Pending } from '../../domain/agent/claim/pending-answers.ts'
 import { builder } from '../kernel/builder.ts'
 import { loadParticipant, loadPendingAnswers, loadRun, loadTurn } from '../kernel/loaders.ts'
 

@@ -16,7 +16,7 @@ import {
 } from '../../domain/conversation/participant/participant-details.ts'
 import { getPresence } from '../../domain/conversation/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../../domain/memory/summary/history.ts'
-import { getPendingAnswers, type PendingAnswer } from '../../domain/agent/run/pending-answers.ts'
+import { getPendingAnswers, type PendingAnswer } from '../../domain/agent/claim/pending-answers.ts'
 import { getApprovalPages, getApprovals, type Approval } from '../../domain/agent/run/approval/approval.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../../domain/memory/summary/summary.ts'
 import {

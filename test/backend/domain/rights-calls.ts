@@ -26,7 +26,7 @@ import {
 } from '../../../src/domain/conversation/participant/participant-page.ts'
 
 import { cancelRun } from '../../../src/domain/agent/run/cancel.ts'
-import { getPendingAnswers } from '../../../src/domain/agent/run/pending-answers.ts'
+import { getPendingAnswers } from '../../../src/domain/agent/claim/pending-answers.ts'
 import { getProviderCalls, getRunPages, getRuns, getTokenSums } from '../../../src/domain/agent/run/run.ts'
 import { runTurn } from '../../../src/domain/agent/run/start.ts'
 import { readRunEvents } from '../../../src/domain/agent/run/wait.ts'

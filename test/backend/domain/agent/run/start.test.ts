@@ -265,8 +265,13 @@ describe.each(backends)('runTurn on $name', (backend) => {
     await tenant.append(conversationId, 'eve', 'Well, well.')
     script([forever])
     const { run } = await ask({ wait: false, turns: null, replyTo: turn.id })
-    await expect(cancelRun(world.deps, tenant.as('eve'), { runId: run.id })).rejects.toThrow(NotAllowed)
-    expect((await cancelRun(world.deps, tenant.as('bob'), { runId: run.id })).state).toBe('CANCELLED')
+    const rights = new Set(['read', 'write'])
+    const withKey = (actor: string) => ({
+      ...tenant.as(actor),
+      principal: { ...tenant.as(actor), kind: 'HUMAN', rights, conversations: null, credential: 'test' } as never,
+    })
+    await expect(cancelRun(world.deps, withKey('eve'), { runId: run.id })).rejects.toThrow(NotAllowed)
+    expect((await cancelRun(world.deps, withKey('bob'), { runId: run.id })).state).toBe('CANCELLED')
   })
 
   it('ends when the agent is removed, and closes its turn', async () => {

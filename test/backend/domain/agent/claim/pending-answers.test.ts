@@ -5,7 +5,7 @@ import { removeParticipant } from '../../../../../src/domain/conversation/partic
 import { updateParticipant } from '../../../../../src/domain/conversation/participant/update-participant.ts'
 import { answerNext } from '../../../../../src/domain/agent/run/answer/answer.ts'
 import { cancelRun } from '../../../../../src/domain/agent/run/cancel.ts'
-import { getPendingAnswers } from '../../../../../src/domain/agent/run/pending-answers.ts'
+import { getPendingAnswers } from '../../../../../src/domain/agent/claim/pending-answers.ts'
 import { claimTurn, releaseClaim } from '../../../../../src/domain/agent/claim/claim.ts'
 import { runTurn } from '../../../../../src/domain/agent/run/start.ts'
 import { backends } from '../../../../support/backend.ts'
