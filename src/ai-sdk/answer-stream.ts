@@ -2,6 +2,7 @@
 // any more, or an answer waits for a decision or for the results of tools.
 
 import type { UIMessageChunk } from 'ai'
+import type { TranscriptTurn } from '../client/index.ts'
 import { changesOf, requireReadable, type Answering, type Chat, type ChatAnswer, type ChatState } from './chat.ts'
 import { createChunker } from './chunks.ts'
 import { toAnswers, type ConversationMessage } from './messages.ts'
@@ -55,6 +56,13 @@ function isCurrent({ transcript }: ChatState, { turns }: Answering, to: number):
   return after.every(({ id, status }) => statuses.get(id) === status)
 }
 
+/** The turns of agents after the position, without answers to what other people have written there. */
+function repliesAfter({ turns, viewer }: ChatState['transcript'], to: number): TranscriptTurn[] {
+  const after = turns.filter(({ position }) => position > to)
+  const others = new Set(after.flatMap(({ id, role, actor }) => (role === 'USER' && actor !== viewer ? [id] : [])))
+  return after.filter(({ role, replyTo }) => role !== 'USER' && !(replyTo && others.has(replyTo.id)))
+}
+
 /** Returns what the state contains of the wanted answers. */
 export function progressOf(
   state: ChatState,
@@ -63,28 +71,29 @@ export function progressOf(
 ): Progress {
   const { transcript, answering } = state
   const approvals = answering?.approvals ?? []
-  const turns = transcript.turns.filter(({ position, role }) => position > wanted.to && role !== 'USER')
+  const turns = repliesAfter(transcript, wanted.to)
   const answers = toAnswers(turns, { approvals, pageTools }).filter(
     ({ message }) => message.role === 'assistant' && (wanted.includes?.(message) ?? true),
   )
   const positions = new Set([wanted.to, ...turns.map(({ position }) => position)])
   const expected = (answering?.pendingAnswers ?? []).filter(
-    ({ turn, run }) => run?.id === wanted.runId || (turn && positions.has(turn.position)),
+    ({ turn, run }) => (run && run.id === wanted.runId) || (turn && positions.has(turn.position)),
   )
   const busy = expected.filter((answer) => !waits(answer, answering!))
-  const isDone = answering !== null && busy.length === 0 && isCurrent(state, answering, wanted.to)
+  const isOpen = turns.some(({ status }) => status === 'STREAMING')
+  const isDone = answering !== null && busy.length === 0 && !isOpen && isCurrent(state, answering, wanted.to)
   const incomplete = isDone ? -1 : answers.findIndex(({ isComplete }) => !isComplete)
   const shown = incomplete < 0 ? answers : answers.slice(0, incomplete + 1)
   return { messages: shown.map(({ message }) => message), busy, isWaiting: busy.length < expected.length, isDone }
 }
 
-/** Returns why the newest run that answers failed; null if none did. */
+/** Returns why the run that answers failed, or the newest one of an agent; null if none did. */
 function failureOf(
   { runs }: Answering,
   { to, runId }: Wanted,
   messages: readonly ConversationMessage[],
 ): string | null {
-  const own = runs.filter(({ id, replyTo }) => id === runId || replyTo?.position === to)
+  const own = runs.filter(({ id, replyTo }) => (runId === undefined ? replyTo?.position === to : id === runId))
   const newest = new Map(own.toReversed().map((run) => [run.actor, run]))
   for (const { state, error } of newest.values()) if (state === 'FAILED') return error?.message ?? 'The run failed.'
   // The server repeats runs that fail, and the last of them may not be among the newest runs.

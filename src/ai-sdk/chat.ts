@@ -36,6 +36,8 @@ export type ChatState = { transcript: TranscriptState; answering: Answering | nu
 
 export type Chat = Live<ChatState> & {
   readonly conversation: ConversationHandle
+  /** Reads the history back to the position. @throws ColloquyError */
+  reach(position: number): Promise<void>
   /** Resolves when the answers and approvals have been read anew. The chat must have a listener. Never rejects. */
   refresh(): Promise<void>
 }
@@ -115,6 +117,10 @@ export function createChat(client: Client, conversationId: string): Chat {
 
   return {
     conversation,
+    async reach(position) {
+      const isBefore = ({ turns, hasOlder }: TranscriptState) => hasOlder && turns[0] && turns[0].position > position
+      while (isBefore(transcript.get())) await transcript.older()
+    },
     refresh: () => refresh(),
     get: () => state,
     subscribe(listener) {

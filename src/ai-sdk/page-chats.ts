@@ -6,6 +6,7 @@ import type { Requests } from './requests.ts'
 
 export type PageChat = {
   chat: Chat
+  conversationId: string
   sent: Requests['sent']
   /** Ids of the messages that open streams write. */
   streamed: Set<string>
@@ -28,12 +29,14 @@ export type PageChats = {
   toSend(chatId: string): Promise<PageChat>
   /** Opens the chat to read it; null if there is no conversation. @throws ColloquyError */
   toRead(chatId: string): Promise<PageChat | null>
+  /** Opens the chat anew the next time, for example because its conversation was deleted. */
+  forget(chatId: string): void
   /** Calls the listener once, with the chat when it is open. Returns a function that removes it. */
   whenOpen(chatId: string, listener: (page: PageChat) => void): () => void
 }
 
 /** Returns null for the error of a conversation that does not exist. */
-export function nullIfMissing(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if (error instanceof ColloquyError && error.code === 'NOT_FOUND') return null
   throw error
 }
@@ -49,6 +52,7 @@ export function createPageChats({ client, conversation, create }: Options): Page
         : await client.conversation(conversation(chatId)).read()
     const page = {
       chat: createChat(client, id),
+      conversationId: id,
       sent: new Map(),
       streamed: new Set<string>(),
       followers: 0,
@@ -74,6 +78,7 @@ export function createPageChats({ client, conversation, create }: Options): Page
 
   return {
     toSend: (chatId) => get(chatId, true),
+    forget: (chatId) => void chats.delete(chatId),
     toRead: (chatId) => get(chatId, false).catch(nullIfMissing),
     whenOpen(chatId, listener) {
       const listeners = waiting.get(chatId) ?? new Set()

@@ -1,7 +1,7 @@
 // What a chat page asks for: a new message, an edited one, another answer, decisions about tool calls, or their results.
 // Each request changes the conversation, and returns the answers to stream.
 
-import type { Client, ConversationHandle, ConversationVerbs, RunWithReplies, Turn, TurnInput } from '../client/index.ts'
+import type { Client, ConversationVerbs, Turn, TurnInput } from '../client/index.ts'
 import type { Chat } from './chat.ts'
 import { callOf, toUIMessages, turnIdOf, type ConversationMessage, type MessagePart } from './messages.ts'
 import type { Wanted } from './answer-stream.ts'
@@ -21,7 +21,7 @@ export type Requests = {
   run: ChatRunOptions | undefined
   pageTools: ReadonlySet<string>
   /** The turns of the messages that the page has sent, by the id of the message. */
-  sent: Map<string, Pick<Turn, 'id' | 'position' | 'role'>>
+  sent: Map<string, Pick<Turn, 'id' | 'position'>>
 }
 
 type Answered = Pick<Wanted, 'to' | 'runId' | 'includes' | 'known'>
@@ -51,16 +51,23 @@ const messagesOf = ({ chat, pageTools }: Requests): ConversationMessage[] => {
   return toUIMessages(transcript.turns, { approvals: answering?.approvals ?? [], pageTools })
 }
 
-/** Returns the turn of a message of the page; undefined if the conversation has none. */
-function turnOf({ chat, sent }: Requests, { id }: Pick<ConversationMessage, 'id'>) {
-  const turnId = sent.get(id)?.id ?? id
-  return chat.get().transcript.turns.find((turn) => turn.id === turnId) ?? sent.get(id)
+type SentTurn = Pick<Turn, 'id' | 'position' | 'role'>
+
+/**
+ * Returns the turn of a message of a person, in its newest version, and reads the history back to it. Undefined if the
+ * message was not sent.
+ */
+async function turnOf({ chat, sent }: Requests, message: ConversationMessage): Promise<SentTurn | undefined> {
+  const position = sent.get(message.id)?.position ?? message.metadata?.position
+  if (position === undefined) return undefined
+  await chat.reach(position)
+  return chat.get().transcript.turns.find((turn) => turn.position === position)
 }
 
-/** The position of the last message of a person among the messages; that of the first entry if there is none. */
-function positionAnswered(requests: Requests, messages: readonly ConversationMessage[]): number {
+/** The position of the last message of a person among the messages; 0 if there is none. */
+async function positionAnswered(requests: Requests, messages: readonly ConversationMessage[]): Promise<number> {
   const asked = messages.findLast(({ role }) => role === 'user')
-  return (asked && (turnOf(requests, asked)?.position ?? asked.metadata?.position)) ?? 0
+  return (asked && (await turnOf(requests, asked))?.position) ?? 0
 }
 
 /** Appends a message, and starts the run of the agent, if one is configured. Repeated, it appends nothing again. */
@@ -116,7 +123,7 @@ async function answerAgain(requests: Requests, turn: Pick<Turn, 'id' | 'position
 
 /** Replaces the turn of a message by a newer version, and lets an agent answer it again. */
 async function editMessage(requests: Requests, message: ConversationMessage): Promise<Answered> {
-  const turn = turnOf(requests, message)
+  const turn = await turnOf(requests, message)
   if (!turn) return sendMessage(requests, message)
   const newer = await requests.chat.conversation.edit(turn, contentOf(message))
   requests.sent.set(message.id, newer)
@@ -132,11 +139,11 @@ async function regenerateAnswer(
   messages: readonly ConversationMessage[],
   messageId: string | undefined,
 ): Promise<Answered> {
-  const answer = messagesOf(requests).find(({ id, role }) => id === messageId && role === 'assistant')
-  if (answer) return replaceAnswer(requests, positionAnswered(requests, messages), answer)
   const asked = messages.findLast(({ role }) => role === 'user')
+  const turn = asked && (await turnOf(requests, asked))
+  const answer = messagesOf(requests).find(({ id, role }) => id === messageId && role === 'assistant')
+  if (answer) return replaceAnswer(requests, turn?.position ?? 0, answer)
   if (!asked) throw new TypeError('There is no message to answer.')
-  const turn = turnOf(requests, asked)
   return turn ? answerAgain(requests, turn) : sendMessage(requests, asked)
 }
 
@@ -160,17 +167,6 @@ function resultsOf(requests: Requests, message: ConversationMessage): Map<string
   return byTurn
 }
 
-/** Continues the run that waits for the results. */
-async function appendResults(
-  conversation: ConversationHandle,
-  { id: runId }: Pick<RunWithReplies, 'id'>,
-  turnId: string,
-  parts: PartInput[],
-): Promise<void> {
-  const turn = { role: 'TOOL' as const, parts, clientId: `results:${turnId}` }
-  await conversation.run({ runId, turns: [turn], wait: false })
-}
-
 /** Sends the decisions about the calls of an answer and the results of its calls, and continues the answer. */
 async function continueAnswer(requests: Requests, messages: readonly ConversationMessage[]): Promise<Answered> {
   const { client, chat } = requests
@@ -182,11 +178,12 @@ async function continueAnswer(requests: Requests, messages: readonly Conversatio
   }
   const waiting = chat.get().answering?.pendingAnswers ?? []
   for (const [turnId, parts] of resultsOf(requests, message)) {
+    const turn = { role: 'TOOL' as const, parts }
     const run = waiting.find(({ run }) => run?.replies.some(({ id }) => id === turnId))?.run
-    if (run) await appendResults(chat.conversation, run, turnId, parts)
-    else await chat.conversation.append({ role: 'TOOL', parts, clientId: `results:${turnId}` })
+    if (run) await chat.conversation.run({ runId: run.id, turns: [turn], wait: false })
+    else await chat.conversation.append(turn)
   }
-  return { to: positionAnswered(requests, messages), known: message }
+  return { to: await positionAnswered(requests, messages), known: message }
 }
 
 /** Maximum number of sent messages of a chat whose turns are kept. The oldest is dropped. */

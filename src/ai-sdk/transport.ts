@@ -7,7 +7,7 @@ import { answerChunks, IDLE_MS, progressOf, streamOf, type StreamOptions, type W
 import { changesOf, readyToRead, type Chat } from './chat.ts'
 import { mergeMessages } from './merge.ts'
 import { toUIMessages, type ConversationMessage } from './messages.ts'
-import { createPageChats, nullIfMissing, type PageChat } from './page-chats.ts'
+import { createPageChats, type PageChat } from './page-chats.ts'
 import { request, type ChatRunOptions } from './requests.ts'
 
 export type ChatTransportOptions = {
@@ -123,10 +123,17 @@ export function createChatTransport({
   const chats = createPageChats({ client, conversation, create })
 
   /** Keeps the chat current until the stream that `begin` returns has ended. */
-  async function withChat<Result>(page: PageChat, begin: (release: () => void) => Promise<Result>): Promise<Result> {
-    const release = page.chat.subscribe(() => {})
+  async function withChat<Result>(
+    chatId: string,
+    { chat }: PageChat,
+    begin: (release: () => void) => Promise<Result>,
+  ): Promise<Result> {
+    const release = chat.subscribe(() => {})
     try {
-      await readyToRead(page.chat)
+      await readyToRead(chat).catch((error: unknown) => {
+        chats.forget(chatId)
+        throw error
+      })
       return await begin(release)
     } catch (error) {
       release()
@@ -140,7 +147,7 @@ export function createChatTransport({
 
     async sendMessages({ chatId, abortSignal, ...given }) {
       const page = await chats.toSend(chatId)
-      return withChat(page, async (release) => {
+      return withChat(chatId, page, async (release) => {
         const answered = await request({ client, chat: page.chat, sent: page.sent, run, pageTools }, given)
         const wanted: Wanted = { ...answered, answers: page.followers > 0 ? 'first' : 'joined' }
         if (abortSignal?.aborted) stop(page, wanted)
@@ -154,7 +161,7 @@ export function createChatTransport({
       const page = await chats.toRead(chatId)
       if (!page) return null
       const resumed = ++page.resumed
-      return withChat(page, async (release) => {
+      return withChat(chatId, page, async (release) => {
         const { transcript } = page.chat.get()
         const asked = transcript.turns.findLast(({ actor, role }) => actor === transcript.viewer && role === 'USER')
         const wanted: Wanted = { to: asked?.position ?? transcript.lastSeq, answers: 'separate' }
@@ -170,8 +177,14 @@ export function createChatTransport({
     },
 
     async load(chatId, { turns = 50 } = {}) {
-      const page = await client.conversation(conversation(chatId)).turns({ last: turns }).catch(nullIfMissing)
-      return toUIMessages(page?.nodes ?? [], { pageTools })
+      const page = await chats.toRead(chatId)
+      if (!page) return []
+      const { chat, conversationId } = page
+      const [{ nodes }, approvals] = await Promise.all([
+        chat.conversation.turns({ last: turns }),
+        client.approvals({ conversationId }),
+      ])
+      return toUIMessages(nodes, { approvals: approvals.nodes, pageTools })
     },
 
     follow(chatId, setMessages) {

@@ -126,6 +126,54 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     expect(await turns()).toEqual(['ada: Hello.'])
   })
 
+  it('waits for no answer to other people, and does not show it as its own', async () => {
+    const { open, id, tenant } = await start(
+      { actor: 'bot', ...AGENT },
+      { actor: 'scribe', kind: 'AGENT', respond: 'MENTIONED' },
+      { actor: 'fern', respond: 'MENTIONED', ...AGENT },
+    )
+    await tenant.append(id, 'bob', '@scribe?')
+    const { chat, messages } = open({ run })
+    const { pause, open: goOn } = gate()
+    provider.next([pause, 'At six.'], ['For bob.'])
+    const sending = chat.sendMessage({ text: 'When?' })
+    await vi.waitFor(() => expect(provider.asked).toHaveLength(1))
+    await tenant.append(id, 'bob', '@fern and @scribe?')
+    await vi.waitFor(() => expect(provider.asked).toHaveLength(2))
+    goOn()
+    await sending
+    expect(messages()).toEqual([
+      ['user', 'When?'],
+      ['assistant', 'At six.'],
+    ])
+    expect(chat.status).toBe('ready')
+  })
+
+  it('does not wait for turns that were begun before the message', async () => {
+    const { open, tenant } = await start()
+    const { chat, messages } = open()
+    const client = clientOf(server.url, tenant.name, 'eve', TRANSPORTS[0])
+    closing.push(client.close)
+    const { pause, open: goOn } = gate()
+    const written = client.conversation({ key: 'harbour' }).write(
+      (async function* () {
+        yield 'High '
+        await pause()
+        yield 'tide.'
+      })(),
+    )
+    await vi.waitFor(async () =>
+      expect((await client.conversation({ key: 'harbour' }).turns()).nodes[0]?.text).toBe('High '),
+    )
+    // The message comes after the turn that is being written, which does not belong to its answers.
+    await chat.sendMessage({ text: 'Hello.' })
+    expect(messages()).toEqual([['user', 'Hello.']])
+    const sending = chat.sendMessage({ text: 'Anyone?' })
+    goOn()
+    await Promise.all([written, sending])
+    expect(messages()).toHaveLength(2)
+  })
+
   it('creates the conversation with the first message', async () => {
     const tenant = server.tenant()
     const client = clientOf(server.url, tenant.name, 'ada', TRANSPORTS[0])
@@ -190,6 +238,23 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     expect(paid).toEqual(effect)
     expect(messages()).toHaveLength(2)
     expect((await transport.load('harbour')).map(shown)[1]![3]).toBe(says)
+  })
+
+  it('asks for approval again after a reload', async () => {
+    const { open } = await start({ actor: 'bot', ...AGENT })
+    const first = open({ run })
+    provider.next([{ id: 'p1', name: 'pay', arguments: { amount: 5 } }], ['Paid.'])
+    await first.chat.sendMessage({ text: 'Pay.' })
+    const messages = await first.transport.load('harbour')
+    const second = open(
+      { run },
+      { messages, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses },
+    )
+    expect(second.messages()[1]).toEqual(['assistant', 'pay approval-requested'])
+    const tool = messages[1]!.parts.find((part) => 'toolCallId' in part)!
+    await second.chat.addToolApprovalResponse({ id: tool.approval!.id, approved: true })
+    await vi.waitFor(() => expect(second.messages()[1]).toEqual(['assistant', 'pay output-available', 'Paid.']))
+    expect(paid).toEqual([{ amount: 5 }])
   })
 
   it('executes tools of the page and continues with their results', async () => {
@@ -328,6 +393,23 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     ])
     const answers = (await turns()).slice(1).map((line) => line.replace(/^\w+: /, ''))
     expect(answers).toEqual(['Changed.', shown(two!)[1]])
+  })
+
+  it('regenerates an answer that is older than the turns that it has read', async () => {
+    const { open, id, tenant, turns } = await start({ actor: 'bot', ...AGENT })
+    const first = open({ run })
+    provider.next(['At six.'])
+    await first.chat.sendMessage({ text: 'When?' })
+    for (let n = 0; n < 60; n++) await tenant.append(id, 'bob', `${n}`)
+    const { chat, messages } = open({ run }, { messages: await first.transport.load('harbour', { turns: 100 }) })
+    expect(messages()).toHaveLength(62)
+    provider.next(['At seven.'])
+    await chat.regenerate({ messageId: chat.messages[1]!.id })
+    expect(messages()).toEqual([
+      ['user', 'When?'],
+      ['assistant', 'At seven.'],
+    ])
+    expect((await turns()).slice(0, 2)).toEqual(['ada: When?', 'bot: At seven.'])
   })
 
   it('edits a message and answers it again', async () => {

@@ -61,6 +61,7 @@ class Turn(TypedDict):
     abortReason: str | None
     tokenUsage: JsonObject | None
     citations: list[JsonObject]
+    traceId: str | None
     replyTo: JsonObject | None
 
 
