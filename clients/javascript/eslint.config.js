@@ -39,6 +39,7 @@ const WITHOUT_ID = {
     'InboxEvent', // delivered once, and not stored
     'InputIssue', // a part of InvalidInput
     'PageInfo', // a part of its page
+    'PendingAnswer', // a part of its conversation
     'ProviderCall', // a part of its run
     'RunError', // a part of its run
     'Provider', // identified by its name, and configured by the operator

@@ -13,6 +13,8 @@ export type Wanted = {
   to: number
   /** Run that was started for the answer, if any. */
   runId?: string
+  /** Whether the stream ends with this run, whoever else is expected to answer. Defaults to false. */
+  isOneRun?: boolean
   /** Whether a message of an agent that follows the turn belongs to the stream. Defaults to all. */
   includes?(message: ConversationMessage): boolean
   /** The message that the page has, which the answers continue. */
@@ -24,6 +26,8 @@ export type Wanted = {
   answers: 'joined' | 'first' | 'separate'
 }
 
+/** Interval at which a stream looks whether it is idle, ms. */
+const LOOK_MS = 1_000
 /** Default of `idleMs`. */
 export const IDLE_MS = 60_000
 
@@ -56,32 +60,38 @@ function isCurrent({ transcript }: ChatState, { turns }: Answering, to: number):
   return after.every(({ id, status }) => statuses.get(id) === status)
 }
 
-/** The turns of agents after the position, without answers to what other people have written there. */
+/**
+ * The turns of agents after the position, without answers to what other people have written there, and answers to these.
+ */
 function repliesAfter({ turns, viewer }: ChatState['transcript'], to: number): TranscriptTurn[] {
-  const after = turns.filter(({ position }) => position > to)
-  const others = new Set(after.flatMap(({ id, role, actor }) => (role === 'USER' && actor !== viewer ? [id] : [])))
-  return after.filter(({ role, replyTo }) => role !== 'USER' && !(replyTo && others.has(replyTo.id)))
+  const others = new Set<string>()
+  return turns.filter(({ id, position, role, actor, replyTo }) => {
+    if (position <= to) return false
+    const isOfOthers = (role === 'USER' && actor !== viewer) || (replyTo !== null && others.has(replyTo.id))
+    if (isOfOthers) others.add(id)
+    return role !== 'USER' && !isOfOthers
+  })
 }
 
 /** Returns what the state contains of the wanted answers. */
 export function progressOf(
   state: ChatState,
-  wanted: Wanted,
+  { to, runId, isOneRun, includes }: Wanted,
   { pageTools }: Pick<StreamOptions, 'pageTools'>,
 ): Progress {
   const { transcript, answering } = state
   const approvals = answering?.approvals ?? []
-  const turns = repliesAfter(transcript, wanted.to)
+  const turns = repliesAfter(transcript, to)
   const answers = toAnswers(turns, { approvals, pageTools }).filter(
-    ({ message }) => message.role === 'assistant' && (wanted.includes?.(message) ?? true),
+    ({ message }) => message.role === 'assistant' && (includes?.(message) ?? true),
   )
-  const positions = new Set([wanted.to, ...turns.map(({ position }) => position)])
+  const positions = new Set(isOneRun ? [] : [to, ...turns.map(({ position }) => position)])
   const expected = (answering?.pendingAnswers ?? []).filter(
-    ({ turn, run }) => (run && run.id === wanted.runId) || (turn && positions.has(turn.position)),
+    ({ turn, run }) => (run && run.id === runId) || (turn && positions.has(turn.position)),
   )
   const busy = expected.filter((answer) => !waits(answer, answering!))
-  const isOpen = turns.some(({ status }) => status === 'STREAMING')
-  const isDone = answering !== null && busy.length === 0 && !isOpen && isCurrent(state, answering, wanted.to)
+  const isOpen = answers.some((answer) => answer.isOpen)
+  const isDone = answering !== null && busy.length === 0 && !isOpen && isCurrent(state, answering, to)
   const incomplete = isDone ? -1 : answers.findIndex(({ isComplete }) => !isComplete)
   const shown = incomplete < 0 ? answers : answers.slice(0, incomplete + 1)
   return { messages: shown.map(({ message }) => message), busy, isWaiting: busy.length < expected.length, isDone }
@@ -106,9 +116,10 @@ function createSender({ known, answers }: Wanted): (messages: readonly Conversat
   let current = known
   let chunker = createChunker(known)
   const start = (message: ConversationMessage): UIMessageChunk[] => {
-    const isNew = current?.id !== message.id
+    // A stream of one message keeps its id, also if its first turn is superseded.
+    const isNew = answers === 'separate' ? current?.id !== message.id : !current
     if (isNew && answers === 'separate') chunker = createChunker()
-    current = message
+    current = isNew ? message : current
     return isNew ? [{ type: 'start', messageId: message.id, messageMetadata: message.metadata }] : []
   }
   return (messages) => {
@@ -119,7 +130,7 @@ function createSender({ known, answers }: Wanted): (messages: readonly Conversat
       return messages.slice(Math.max(0, from)).flatMap((message) => [...start(message), ...chunker(message)])
     }
     const parts = answers === 'first' ? first.parts : messages.flatMap((message) => message.parts)
-    return [...start(known ?? first), ...chunker({ ...first, parts })]
+    return [...start(first), ...chunker({ ...first, parts })]
   }
 }
 
@@ -146,12 +157,17 @@ export async function* answerChunks(
       yield* send(messages)
       const isIdle = Date.now() - changedAt > options.idleMs && busy.every(({ run }) => run?.state !== 'RUNNING')
       if (state.answering && (isDone || isIdle)) {
+        const messageMetadata = messages.at(-1)?.metadata
         const errorText = failureOf(state.answering, wanted, messages)
-        if (errorText !== null) yield { type: 'error', errorText }
-        else if (messages.length > 0) yield { type: 'finish', finishReason: isWaiting ? 'tool-calls' : 'stop' }
+        if (errorText !== null) {
+          if (messageMetadata) yield { type: 'message-metadata', messageMetadata }
+          yield { type: 'error', errorText }
+        } else if (messageMetadata) {
+          yield { type: 'finish', finishReason: isWaiting ? 'tool-calls' : 'stop', messageMetadata }
+        }
         return
       }
-      await changes.next(Math.max(0, changedAt + options.idleMs - Date.now()) + 1)
+      await changes.next(LOOK_MS)
     }
   } finally {
     changes.close()
@@ -168,6 +184,10 @@ export function streamOf<Value>(values: (signal: AbortSignal) => AsyncGenerator<
       if (done) controller.close()
       else controller.enqueue(value)
     },
-    cancel: () => ending.abort(),
+    // The values may wait for a change, which the signal ends, or for the reader, which `return` ends.
+    cancel() {
+      ending.abort()
+      reading.return().catch(() => {})
+    },
   })
 }

@@ -2,7 +2,14 @@
 // calls. The answers and approvals are read again after each journal entry, and at intervals while an answer is expected,
 // because a server that gives up an answer writes no entry.
 
-import type { Client, ColloquyError, ConversationHandle, Live, TranscriptState, TurnStatus } from '../client/index.ts'
+import {
+  ColloquyError,
+  type Client,
+  type ConversationHandle,
+  type Live,
+  type TranscriptState,
+  type TurnStatus,
+} from '../client/index.ts'
 import type { CallApproval } from './messages.ts'
 
 /** A run of an agent. `replies` are the turns that it has written. */
@@ -16,8 +23,7 @@ export type ChatRun = {
 
 /** An answer that is expected; see `pendingAnswers` in the schema. */
 export type ChatAnswer = {
-  actor: string
-  turn: { position: number } | null
+  turn: { position: number; actor: string } | null
   run: (ChatRun & { replies: { id: string }[] }) | null
 }
 
@@ -31,8 +37,8 @@ export type Answering = {
   turns: { id: string; position: number; status: TurnStatus }[]
 }
 
-/** `answering` is null before the first read. */
-export type ChatState = { transcript: TranscriptState; answering: Answering | null; error: ColloquyError | null }
+/** `answering` is null before the first read and after a read that failed. `error`: a permanent failure. */
+export type ChatState = { transcript: TranscriptState; answering: Answering | null; error: Error | null }
 
 export type Chat = Live<ChatState> & {
   readonly conversation: ConversationHandle
@@ -44,13 +50,15 @@ export type Chat = Live<ChatState> & {
 
 const READ = `query Answering($id: ID!, $as: String) {
   conversation(id: $id, as: $as) {
-    pendingAnswers { actor turn { position } run { ...ChatRun replies { id } } }
+    pendingAnswers { turn { position actor } run { ...ChatRun replies { id } } }
     runs(first: 20) { nodes { ...ChatRun } }
     turns(last: 50) { nodes { id position status } }
   }
-  approvals(conversationId: $id, as: $as, first: 50) { nodes { id callId state reason turn { id } } }
+  pending: approvals(conversationId: $id, as: $as, state: PENDING, first: 50) { nodes { ...ChatApproval } }
+  newest: approvals(conversationId: $id, as: $as, first: 50) { nodes { ...ChatApproval } }
 }
-fragment ChatRun on Run { id actor state error { message } replyTo { position } }`
+fragment ChatRun on Run { id actor state error { message } replyTo { position } }
+fragment ChatApproval on Approval { id callId state reason turn { id } }`
 
 /** Interval of reads while an answer is expected, ms. */
 const INTERVAL_MS = 5_000
@@ -70,13 +78,10 @@ export function createChat(client: Client, conversationId: string): Chat {
   }
 
   async function read(signal: AbortSignal): Promise<Answering> {
-    const { conversation: found, approvals } = await client.request(
-      READ,
-      { id: conversationId, as: client.as },
-      { signal },
-    )
+    const given = { id: conversationId, as: client.as }
+    const { conversation: found, pending, newest } = await client.request(READ, given, { signal })
     const { pendingAnswers, runs, turns } = found ?? { pendingAnswers: [], runs: { nodes: [] }, turns: { nodes: [] } }
-    return { pendingAnswers, runs: runs.nodes, approvals: approvals.nodes, turns: turns.nodes }
+    return { pendingAnswers, runs: runs.nodes, approvals: [...pending.nodes, ...newest.nodes], turns: turns.nodes }
   }
 
   function start(): () => void {
@@ -92,7 +97,9 @@ export function createChat(client: Client, conversationId: string): Chat {
       try {
         change({ answering: await read(signal), error: null })
       } catch (error) {
-        if (!signal.aborted) change({ error: error as ColloquyError })
+        // After an outage, nothing is known until it is read again.
+        const isTemporary = error instanceof ColloquyError && error.isRetryable
+        if (!signal.aborted) change({ answering: null, error: isTemporary ? null : (error as Error) })
       }
       if (signal.aborted || state.answering?.pendingAnswers.length === 0) return
       timer = setTimeout(() => void refresh(), INTERVAL_MS)

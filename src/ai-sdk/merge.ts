@@ -9,6 +9,23 @@ export type MergeOptions = {
   streamed: ReadonlySet<string>
 }
 
+type Part = ConversationMessage['parts'][number]
+
+/** Whether the page has decided about the call, or has its output, and the conversation does not know of it yet. */
+function isAhead(own: Part | undefined, stored: Part): boolean {
+  if (!own || !('toolCallId' in own) || !('toolCallId' in stored)) return false
+  if (stored.state === 'approval-requested') return own.state === 'approval-responded'
+  return stored.state === 'input-available' && (own.state === 'output-available' || own.state === 'output-error')
+}
+
+/** Returns the stored message, with the decisions and outputs of the page that have not been sent. */
+function withOwn(stored: ConversationMessage, shown: ConversationMessage | undefined): ConversationMessage {
+  const own = new Map(shown?.parts.map((part) => ['toolCallId' in part ? part.toolCallId : '', part]))
+  const ownOf = (part: Part) => ('toolCallId' in part ? own.get(part.toolCallId) : undefined)
+  const parts = stored.parts.map((part) => (isAhead(ownOf(part), part) ? ownOf(part)! : part))
+  return { ...stored, parts }
+}
+
 /**
  * Returns the messages of the conversation in place of those that the page shows of it. Keeps the ids of messages that
  * the page has sent, the messages before the first one of the conversation, and those that the page has added itself,
@@ -23,7 +40,7 @@ export function mergeMessages(
   const shownById = new Map(shown.map((message) => [message.id, message]))
   const current = messages.map((message) => {
     const id = idsOfTurns.get(message.id) ?? message.id
-    return (streamed.has(id) && shownById.get(id)) || (id === message.id ? message : { ...message, id })
+    return (streamed.has(id) && shownById.get(id)) || withOwn({ ...message, id }, shownById.get(id))
   })
   const first = current[0]?.metadata?.position ?? Infinity
   const known = new Set(current.map(({ id }) => id))

@@ -160,8 +160,11 @@ function addOutputs({ id, parts, live = [] }: TranscriptTurn, calls: ReadonlyMap
   }
 }
 
-/** A message, and whether it is complete: no reply of it is open or waits for the results of its calls. */
-export type Answer = { message: ConversationMessage; isComplete: boolean }
+/**
+ * A message. `isOpen`: whether a turn of it is being written. `isComplete`: whether no reply of it is open or waits for the
+ * results of its calls.
+ */
+export type Answer = { message: ConversationMessage; isOpen: boolean; isComplete: boolean }
 
 /** Converts turns as `toUIMessages` does. */
 export function toAnswers(
@@ -170,7 +173,7 @@ export function toAnswers(
 ): Answer[] {
   const approvalOf = new Map(approvals.map((each) => [callKey(each.turn.id, each.callId), each]))
   const calls = new Map<string, ToolPart>()
-  /** The newest answer of each agent. */
+  /** The newest answer of each agent, and of each of its runs: a run that waits does not take in the next one. */
   const newest = new Map<string, Answer>()
   const all: Answer[] = []
   for (const turn of turns) {
@@ -186,18 +189,21 @@ export function toAnswers(
     if (turn.role === 'TOOL' || (parts.length === 0 && !isOpen)) continue
     if (turn.role !== 'ASSISTANT') {
       const role = turn.role === 'USER' ? 'user' : 'system'
-      all.push({ message: { id: turn.id, role, metadata: metadataOf(turn), parts }, isComplete: !isOpen })
+      all.push({ message: { id: turn.id, role, metadata: metadataOf(turn), parts }, isOpen, isComplete: !isOpen })
       continue
     }
-    let answer = newest.get(turn.actor)
+    const ofRun = `${turn.actor} ${turn.traceId ?? ''}`
+    // A newer version of a reply belongs to the answer of the older one, which another run wrote.
+    let answer = newest.get(ofRun) ?? (turn.isEdited ? newest.get(turn.actor) : undefined)
     if (!answer || answer.isComplete) {
       const message: ConversationMessage = { id: turn.id, role: 'assistant', metadata: metadataOf(turn), parts: [] }
-      answer = { message, isComplete: false }
-      newest.set(turn.actor, answer)
+      answer = { message, isOpen, isComplete: false }
       all.push(answer)
     }
+    newest.set(turn.actor, answer).set(ofRun, answer)
     answer.message.parts.push({ type: 'step-start' }, ...parts)
     if (turn.status === 'ABORTED') answer.message.metadata!.abortReason = turn.abortReason ?? ''
+    answer.isOpen = isOpen
     answer.isComplete = !isOpen && !hasOpenCalls(turn)
   }
   return all

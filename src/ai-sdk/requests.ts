@@ -22,9 +22,11 @@ export type Requests = {
   pageTools: ReadonlySet<string>
   /** The turns of the messages that the page has sent, by the id of the message. */
   sent: Map<string, Pick<Turn, 'id' | 'position'>>
+  /** The fields of messages whose request has failed or runs, by the id of the message. */
+  unsent: Map<string, ChatTurnOptions>
 }
 
-type Answered = Pick<Wanted, 'to' | 'runId' | 'includes' | 'known'>
+type Answered = Pick<Wanted, 'to' | 'runId' | 'isOneRun' | 'includes' | 'known'>
 type PartInput = NonNullable<TurnInput['parts']>[number]
 
 /** Returns a part of a message of the page as content of a turn; null for a part that has none. */
@@ -53,12 +55,21 @@ const messagesOf = ({ chat, pageTools }: Requests): ConversationMessage[] => {
 
 type SentTurn = Pick<Turn, 'id' | 'position' | 'role'>
 
+/** The prefix of the ids of turns. */
+const TURN = 'turn_'
+
 /**
  * Returns the turn of a message of a person, in its newest version, and reads the history back to it. Undefined if the
  * message was not sent.
  */
-async function turnOf({ chat, sent }: Requests, message: ConversationMessage): Promise<SentTurn | undefined> {
-  const position = sent.get(message.id)?.position ?? message.metadata?.position
+async function turnOf({ client, chat, sent }: Requests, { id }: ConversationMessage): Promise<SentTurn | undefined> {
+  let position = sent.get(id)?.position
+  if (position === undefined && id.startsWith(TURN)) {
+    // The message is one of the conversation: the page has loaded it.
+    const read = 'query Position($ids: [ID!]!, $as: String) { nodes(ids: $ids, as: $as) { ... on Turn { position } } }'
+    const { nodes } = await client.request(read, { ids: [id], as: client.as })
+    position = nodes[0]?.position as number | undefined
+  }
   if (position === undefined) return undefined
   await chat.reach(position)
   return chat.get().transcript.turns.find((turn) => turn.position === position)
@@ -70,24 +81,32 @@ async function positionAnswered(requests: Requests, messages: readonly Conversat
   return (asked && (await turnOf(requests, asked))?.position) ?? 0
 }
 
+/** Maximum number of messages of a chat about which something is kept. The oldest is dropped. */
+const MAX_KEPT = 1_000
+
+/** Makes space for another entry. */
+function bound<Value>(kept: Map<string, Value>): Map<string, Value> {
+  if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value!)
+  return kept
+}
+
 /** Appends a message, and starts the run of the agent, if one is configured. Repeated, it appends nothing again. */
 async function sendMessage(
   requests: Requests,
   message: ConversationMessage,
   fields: ChatTurnOptions = {},
 ): Promise<Answered> {
-  const { chat, run, sent } = requests
-  const turn = { ...fields, ...contentOf(message), role: 'USER' as const, clientId: message.id }
+  const { chat, run, sent, unsent } = requests
   const { conversation } = chat
-  if (!run) {
-    const appended = await conversation.append(turn)
-    sent.set(message.id, appended)
-    return { to: appended.position }
-  }
-  const started = await conversation.run({ ...run, turns: [turn], clientId: message.id, wait: false })
-  const [appended] = started.turns
-  sent.set(message.id, appended!)
-  return { to: appended!.position, runId: started.id }
+  // Sent again after a failure, the message has the same audience.
+  const given = { ...unsent.get(message.id), ...fields }
+  bound(unsent).set(message.id, given)
+  const turn = { ...given, ...contentOf(message), role: 'USER' as const, clientId: message.id }
+  const started = run && (await conversation.run({ ...run, turns: [turn], clientId: message.id, wait: false }))
+  const appended = started ? started.turns[0]! : await conversation.append(turn)
+  unsent.delete(message.id)
+  bound(sent).set(message.id, appended)
+  return { to: appended.position, ...(started && { runId: started.id }) }
 }
 
 /** The answer to the turn at the position, as a message; undefined if the transcript has none. */
@@ -104,6 +123,7 @@ async function replaceAnswer(requests: Requests, to: number, answer: Conversatio
   return {
     to,
     runId: id,
+    isOneRun: true,
     includes: ({ metadata, parts }) =>
       metadata!.position === position && parts.every((part) => turnIdOf(part) !== supersedes),
   }
@@ -122,11 +142,15 @@ async function answerAgain(requests: Requests, turn: Pick<Turn, 'id' | 'position
 }
 
 /** Replaces the turn of a message by a newer version, and lets an agent answer it again. */
-async function editMessage(requests: Requests, message: ConversationMessage): Promise<Answered> {
+async function editMessage(
+  requests: Requests,
+  message: ConversationMessage,
+  fields?: ChatTurnOptions,
+): Promise<Answered> {
   const turn = await turnOf(requests, message)
-  if (!turn) return sendMessage(requests, message)
+  if (!turn) return sendMessage(requests, message, fields)
   const newer = await requests.chat.conversation.edit(turn, contentOf(message))
-  requests.sent.set(message.id, newer)
+  bound(requests.sent).set(message.id, newer)
   return answerAgain(requests, newer)
 }
 
@@ -134,18 +158,18 @@ async function editMessage(requests: Requests, message: ConversationMessage): Pr
  * Replaces the answer with the id, or the one that followed the last message, which the page no longer has. If the last
  * message was not sent, because its request failed, it is sent now.
  */
-async function regenerateAnswer(
-  requests: Requests,
-  messages: readonly ConversationMessage[],
-  messageId: string | undefined,
-): Promise<Answered> {
+async function regenerateAnswer(requests: Requests, { messages, messageId, body }: Request): Promise<Answered> {
   const asked = messages.findLast(({ role }) => role === 'user')
   const turn = asked && (await turnOf(requests, asked))
   const answer = messagesOf(requests).find(({ id, role }) => id === messageId && role === 'assistant')
   if (answer) return replaceAnswer(requests, turn?.position ?? 0, answer)
   if (!asked) throw new TypeError('There is no message to answer.')
-  return turn ? answerAgain(requests, turn) : sendMessage(requests, asked)
+  return turn ? answerAgain(requests, turn) : sendMessage(requests, asked, body)
 }
+
+/** Whether the message has a call of the turn. */
+const isOfTurn = ({ parts }: ConversationMessage, turnId: string) =>
+  parts.some((part) => 'toolCallId' in part && callOf(part.toolCallId).turnId === turnId)
 
 /** Returns the results of the calls in the message that the conversation waits for, by turn of the calls. */
 function resultsOf(requests: Requests, message: ConversationMessage): Map<string, PartInput[]> {
@@ -167,27 +191,38 @@ function resultsOf(requests: Requests, message: ConversationMessage): Map<string
   return byTurn
 }
 
-/** Sends the decisions about the calls of an answer and the results of its calls, and continues the answer. */
-async function continueAnswer(requests: Requests, messages: readonly ConversationMessage[]): Promise<Answered> {
+/**
+ * Sends the decisions about the calls of an answer and the results of its calls, and continues the answer.
+ * @throws TypeError if the conversation waits for none of them
+ */
+async function continueAnswer(
+  requests: Requests,
+  messages: readonly ConversationMessage[],
+  message: ConversationMessage,
+): Promise<Answered> {
   const { client, chat } = requests
-  const message = messages.at(-1)!
+  const { pendingAnswers, approvals } = chat.get().answering!
+  const undecided = new Set(approvals.flatMap(({ id, state }) => (state === 'PENDING' ? [id] : [])))
+  let isAwaited = pendingAnswers.some(({ run }) => run?.replies.some(({ id }) => isOfTurn(message, id)))
   for (const part of message.parts) {
-    if (!('toolCallId' in part) || part.state !== 'approval-responded') continue
+    if (!('toolCallId' in part) || part.state !== 'approval-responded' || !undecided.has(part.approval.id)) continue
     const { id, approved, reason } = part.approval
     await client.resolveApproval(id, approved ? 'APPROVE' : 'DENY', { reason: reason ?? null })
+    isAwaited = true
   }
-  const waiting = chat.get().answering?.pendingAnswers ?? []
   for (const [turnId, parts] of resultsOf(requests, message)) {
     const turn = { role: 'TOOL' as const, parts }
-    const run = waiting.find(({ run }) => run?.replies.some(({ id }) => id === turnId))?.run
+    const run = pendingAnswers.find(({ run }) => run?.replies.some(({ id }) => id === turnId))?.run
     if (run) await chat.conversation.run({ runId: run.id, turns: [turn], wait: false })
     else await chat.conversation.append(turn)
+    isAwaited = true
   }
-  return { to: await positionAnswered(requests, messages), known: message }
+  // The page would send the same again and again.
+  if (!isAwaited) throw new TypeError('The answer does not wait any more: it has ended or was cancelled.')
+  const { position } = message.metadata ?? { position: 0 }
+  const to = await positionAnswered(requests, messages.slice(0, messages.indexOf(message)))
+  return { to, known: message, includes: ({ metadata }) => metadata!.position >= position }
 }
-
-/** Maximum number of sent messages of a chat whose turns are kept. The oldest is dropped. */
-const MAX_SENT = 1_000
 
 /** A request of `useChat`; see ChatTransport of the AI SDK. */
 type Request = {
@@ -199,11 +234,10 @@ type Request = {
 
 /** Does what the page requests, and returns the answers to stream. @throws ColloquyError @throws TypeError */
 export async function request(requests: Requests, { trigger, messageId, messages, body }: Request): Promise<Answered> {
-  const { sent } = requests
-  if (sent.size >= MAX_SENT) sent.delete(sent.keys().next().value!)
-  if (trigger === 'regenerate-message') return regenerateAnswer(requests, messages, messageId)
+  if (trigger === 'regenerate-message') return regenerateAnswer(requests, { trigger, messageId, messages, body })
   const last = messages.at(-1)
   if (!last) throw new TypeError('There is no message to send.')
-  if (last.role === 'assistant') return continueAnswer(requests, messages)
-  return messageId === undefined ? sendMessage(requests, last, body) : editMessage(requests, last)
+  const named = messages.find(({ id }) => id === messageId) ?? last
+  if (named.role === 'assistant') return continueAnswer(requests, messages, named)
+  return messageId === undefined ? sendMessage(requests, last, body) : editMessage(requests, named, body)
 }

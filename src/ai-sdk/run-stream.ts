@@ -31,9 +31,12 @@ export function toUIMessageStream(
     const release = chat.subscribe(() => {})
     try {
       await readyToRead(chat)
+      const to = found.replyTo?.position ?? 0
+      await chat.reach(to)
       const wanted = {
-        to: found.replyTo?.position ?? 0,
+        to,
         runId,
+        isOneRun: true,
         includes: ({ metadata }: { metadata?: { runId?: string } }) => metadata?.runId === runId,
         answers: 'joined' as const,
       }

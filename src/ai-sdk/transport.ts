@@ -48,10 +48,10 @@ const FOLLOW_MS = 50
 /** Cancels the runs that answer, also one that is about to start. */
 async function stopAnswers(client: Client, chat: Chat, wanted: Wanted, options: StreamOptions): Promise<void> {
   const changes = changesOf(chat)
-  const until = Date.now() + STOP_MS
   const cancelled = new Set<string>()
   try {
     await chat.refresh()
+    const until = Date.now() + STOP_MS
     while (Date.now() < until) {
       const { busy } = progressOf(chat.get(), wanted, options)
       if (busy.length === 0) return
@@ -124,16 +124,12 @@ export function createChatTransport({
 
   /** Keeps the chat current until the stream that `begin` returns has ended. */
   async function withChat<Result>(
-    chatId: string,
     { chat }: PageChat,
     begin: (release: () => void) => Promise<Result>,
   ): Promise<Result> {
     const release = chat.subscribe(() => {})
     try {
-      await readyToRead(chat).catch((error: unknown) => {
-        chats.forget(chatId)
-        throw error
-      })
+      await readyToRead(chat)
       return await begin(release)
     } catch (error) {
       release()
@@ -147,8 +143,8 @@ export function createChatTransport({
 
     async sendMessages({ chatId, abortSignal, ...given }) {
       const page = await chats.toSend(chatId)
-      return withChat(chatId, page, async (release) => {
-        const answered = await request({ client, chat: page.chat, sent: page.sent, run, pageTools }, given)
+      return withChat(page, async (release) => {
+        const answered = await request({ client, ...page, run, pageTools }, given)
         const wanted: Wanted = { ...answered, answers: page.followers > 0 ? 'first' : 'joined' }
         if (abortSignal?.aborted) stop(page, wanted)
         abortSignal?.addEventListener('abort', () => stop(page, wanted), { once: true })
@@ -161,10 +157,13 @@ export function createChatTransport({
       const page = await chats.toRead(chatId)
       if (!page) return null
       const resumed = ++page.resumed
-      return withChat(chatId, page, async (release) => {
-        const { transcript } = page.chat.get()
-        const asked = transcript.turns.findLast(({ actor, role }) => actor === transcript.viewer && role === 'USER')
-        const wanted: Wanted = { to: asked?.position ?? transcript.lastSeq, answers: 'separate' }
+      return withChat(page, async (release) => {
+        const { transcript, answering } = page.chat.get()
+        const own = transcript.turns.filter(({ actor, role }) => actor === transcript.viewer && role === 'USER')
+        const asked = answering!.pendingAnswers.flatMap(({ turn }) => (turn?.actor === transcript.viewer ? [turn] : []))
+        const to = Math.min(own.at(-1)?.position ?? transcript.lastSeq, ...asked.map(({ position }) => position))
+        await page.chat.reach(to)
+        const wanted: Wanted = { to, answers: 'separate' }
         if (progressOf(page.chat.get(), wanted, options).isDone) {
           release()
           return null

@@ -2,6 +2,8 @@
 -- nobody, and the past shows them as open until they were closed.
 
 ALTER TABLE run ADD COLUMN supersedes_id text;
+-- Finds the entry that closed a streaming turn.
+CREATE INDEX entry_closed ON entry (conversation_id, turn_id) WHERE kind IN ('COMMITTED', 'ABORTED');
 
 -- Writes the wake-ups of committed turns, and ends those that the turns answer. Called by append_turns and close_turn for
 -- conversations with responding participants, in the transaction that commits the turns, under the conversation's lock.

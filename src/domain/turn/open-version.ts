@@ -31,6 +31,8 @@ export type OpenedVersion = {
   turn: NewVersion['turn']
   writerToken: string
   leaseSeconds: number | null
+  /** Called in the transaction, which has locked the conversation, before anything is written. Its error is thrown. */
+  check?(tx: Tx): Promise<void>
 }
 
 /**
@@ -62,12 +64,13 @@ export async function requireReplaceable(
 export async function openVersion(
   deps: SupersedeDeps,
   author: Viewer,
-  { supersedes, turn, writerToken, leaseSeconds }: OpenedVersion,
+  { supersedes, turn, writerToken, leaseSeconds, check }: OpenedVersion,
 ): Promise<Turn> {
   const { tenant, actor } = author
   const opened = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const locked = await lockConversationOf(tx, author, supersedes)
     const { conversationId } = locked
+    await check?.(tx)
     const replacement = await requireReplaceable(tx, locked, author, { supersedes, turn })
     const { id: turnId, seq, last } = await writeVersion(deps, tx, replacement, [])
     const viewer = author.principal?.actor ?? actor

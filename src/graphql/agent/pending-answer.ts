@@ -44,7 +44,7 @@ builder.objectField('Conversation', 'pendingAnswers', (t) =>
     type: [PendingAnswer],
     description:
       `Answers that the conversation waits for, oldest first, as far as the viewer sees the turns to answer and the runs; `
-      + `the oldest ${MAX_PENDING_ANSWERS}.`,
+      + `the newest ${MAX_PENDING_ANSWERS}.`,
     sharing: 'PER_VIEWER',
     resolve: ({ id }, _, context) => loadPendingAnswers(context, id),
   }),

@@ -113,7 +113,7 @@ export const loadRun = withoutArgs<Run | null>(byId('run', getRuns, null))
 /** A page of the conversation's runs in the viewer's view, newest first. */
 export const loadPageOfRuns: Load<string, Paging, Page<Run>> = byId('page of runs', getRunPages, NO_PAGE)
 
-/** The oldest answers that the conversation waits for, in the viewer's view. */
+/** The newest answers that the conversation waits for, in the viewer's view. */
 export const loadPendingAnswers = withoutArgs<PendingAnswer[]>(byId('pending answers', getPendingAnswers, []))
 
 /** The calls of the run, in order. */

@@ -94,8 +94,9 @@ describe.each(backends)("an application's routes on $name", (backend) => {
     const transport = createChatTransport({ client })
     const { url, close } = await serve(async (request) => {
       if (request.method === 'POST') {
-        const { id: chatId, ...given } = await request.json()
-        const stream = await transport.sendMessages({ chatId, ...given, abortSignal: undefined })
+        const { id: chatId, trigger, messageId, messages, ...body } = await request.json()
+        const given = { chatId, trigger, messageId, messages, body, abortSignal: undefined }
+        const stream = await transport.sendMessages(given)
         return createUIMessageStreamResponse({ stream })
       }
       const [, , , chatId] = new URL(request.url).pathname.split('/')
@@ -108,8 +109,9 @@ describe.each(backends)("an application's routes on $name", (backend) => {
     const first = open()
     const { pause, open: goOn } = gate()
     provider.next(['High ', pause, 'tide.'])
-    const sending = first.sendMessage({ text: 'When?' })
+    const sending = first.sendMessage({ text: 'When?' }, { body: { audience: ['bot'] } })
     await vi.waitFor(() => expect(first.messages.map(textsOf)).toEqual([['When?'], ['High ']]))
+    expect((await conversation.turns()).nodes[0]).toMatchObject({ text: 'When?', audience: ['ada', 'bot'] })
     const second = open(await transport.load('harbour'))
     const resuming = second.resumeStream()
     await vi.waitFor(() => expect(second.status).toBe('streaming'))

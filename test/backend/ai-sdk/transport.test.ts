@@ -55,8 +55,13 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
       participants: [{ actor: 'bob', kind: 'HUMAN' }, ...agents] as never,
     })
     /** Opens a page. Each has a client of its own. */
-    function open(options: Partial<ChatTransportOptions> = {}, init: Init = {}, actor = 'ada') {
-      const client = clientOf(server.url, tenant.name, actor, TRANSPORTS[0])
+    function open(
+      options: Partial<ChatTransportOptions> = {},
+      init: Init = {},
+      actor = 'ada',
+      connecting: Parameters<typeof clientOf>[4] = {},
+    ) {
+      const client = clientOf(server.url, tenant.name, actor, TRANSPORTS[0], connecting)
       closing.push(client.close)
       const transport = createChatTransport({ client, ...options })
       const chat = new Chat<ConversationMessage>({ id: 'harbour', transport, ...init })
@@ -396,7 +401,7 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
   })
 
   it('regenerates an answer that is older than the turns that it has read', async () => {
-    const { open, id, tenant, turns } = await start({ actor: 'bot', ...AGENT })
+    const { open, id, tenant, ada } = await start({ actor: 'bot', ...AGENT })
     const first = open({ run })
     provider.next(['At six.'])
     await first.chat.sendMessage({ text: 'When?' })
@@ -409,7 +414,8 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
       ['user', 'When?'],
       ['assistant', 'At seven.'],
     ])
-    expect((await turns()).slice(0, 2)).toEqual(['ada: When?', 'bot: At seven.'])
+    const { nodes } = await ada.conversation({ key: 'harbour' }).turns({ first: 2 })
+    expect(nodes.map(({ text }) => text)).toEqual(['When?', 'At seven.'])
   })
 
   it('edits a message and answers it again', async () => {
@@ -423,6 +429,145 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
       ['assistant', 'Low tide is at noon.'],
     ])
     expect(await turns()).toEqual(['ada: When is low tide?', 'bot: Low tide is at noon.'])
+  })
+
+  it('edits a message after a reload, for the same audience', async () => {
+    const { open, ada } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    const first = open()
+    provider.next(['At six.'], ['At noon.'])
+    await first.chat.sendMessage({ text: 'When is high tide?' }, { body: { audience: ['bot'] } })
+    const { chat, messages } = open({}, { messages: await first.transport.load('harbour') })
+    await chat.sendMessage({ text: 'When is low tide?', messageId: chat.messages[0]!.id })
+    expect(messages()).toEqual([
+      ['user', 'When is low tide?'],
+      ['assistant', 'At noon.'],
+    ])
+    const { nodes } = await ada.conversation({ key: 'harbour' }).turns()
+    expect(nodes.map(({ text, audience }) => [text, audience!.toSorted()])).toEqual([
+      ['When is low tide?', ['ada', 'bot']],
+      ['At noon.', ['ada', 'bot']],
+    ])
+  })
+
+  it('sends a private message again as a private one', async () => {
+    const { open, ada } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    let isLost = true
+    const losing: typeof fetch = async (...given) => {
+      if (isLost && String(given[1]?.body).includes('mutation AppendTurn')) {
+        return Response.json({ errors: [{ message: 'lost', extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] })
+      }
+      return fetch(...given)
+    }
+    const { chat, messages } = open({}, {}, 'ada', { fetch: losing })
+    await chat.sendMessage({ text: 'Psst.' }, { body: { audience: ['bot'] } })
+    expect(chat.status).toBe('error')
+    isLost = false
+    await chat.regenerate()
+    expect(messages()).toEqual([
+      ['user', 'Psst.'],
+      ['assistant', 'ok'],
+    ])
+    const { nodes } = await ada.conversation({ key: 'harbour' }).turns()
+    expect(nodes.map(({ audience }) => audience!.toSorted())).toEqual([
+      ['ada', 'bot'],
+      ['ada', 'bot'],
+    ])
+  })
+
+  it('keeps decisions that are not sent yet while it follows the conversation', async () => {
+    const { open, id, tenant } = await start({ actor: 'bot', ...AGENT })
+    const { chat, messages, transport } = open(
+      { run },
+      { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses },
+    )
+    closing.push(transport.follow('harbour', (change) => (chat.messages = change(chat.messages))))
+    provider.next(
+      [
+        { id: 'p1', name: 'pay', arguments: { amount: 1 } },
+        { id: 'p2', name: 'pay', arguments: { amount: 2 } },
+      ],
+      ['Paid.'],
+    )
+    await chat.sendMessage({ text: 'Pay.' })
+    const tools = chat.messages[1]!.parts.filter((part) => 'toolCallId' in part)
+    await chat.addToolApprovalResponse({ id: tools[0]!.approval!.id, approved: true })
+    await tenant.append(id, 'bob', 'Anything new?')
+    await vi.waitFor(() => expect(messages().at(-1)).toEqual(['user', 'Anything new?']))
+    expect(messages()[1]).toEqual(['assistant', 'pay approval-responded', 'pay approval-requested'])
+    await chat.addToolApprovalResponse({ id: tools[1]!.approval!.id, approved: true })
+    await chat.sendMessage()
+    await vi.waitFor(() => expect(messages()[1]?.at(-1)).toBe('Paid.'))
+    expect(paid).toEqual([{ amount: 1 }, { amount: 2 }])
+  })
+
+  it('sends nothing for an answer that was cancelled, and says so', async () => {
+    const { open, ada } = await start({ actor: 'bot', ...AGENT })
+    const { chat } = open({ run }, { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses })
+    provider.next([{ id: 'p1', name: 'pay', arguments: { amount: 5 } }])
+    await chat.sendMessage({ text: 'Pay.' })
+    await ada.conversation({ key: 'harbour' }).stop()
+    const tool = chat.messages[1]!.parts.find((part) => 'toolCallId' in part)!
+    await chat.addToolApprovalResponse({ id: tool.approval!.id, approved: true })
+    await vi.waitFor(() => expect(chat.status).toBe('error'))
+    expect(chat.error!.message).toMatch(/has ended or was cancelled/)
+  })
+
+  it('answers a new message while an older answer waits, as another message', async () => {
+    const { open } = await start({ actor: 'bot', ...AGENT })
+    const { chat, messages, transport } = open({ run })
+    provider.next([{ id: 'p1', name: 'pay', arguments: { amount: 5 } }], ['At six.'])
+    await chat.sendMessage({ text: 'Pay.' })
+    await chat.sendMessage({ text: 'When?' })
+    const expected = [
+      ['user', 'Pay.'],
+      ['assistant', 'pay approval-requested'],
+      ['user', 'When?'],
+      ['assistant', 'At six.'],
+    ]
+    expect(messages()).toEqual(expected)
+    expect((await transport.load('harbour')).map(shown)).toEqual(expected)
+  })
+
+  it('opens a chat once for concurrent first uses, and ends what follows it', async () => {
+    const { open, id, tenant } = await start({ actor: 'bot', respond: 'ALWAYS', ...AGENT })
+    const { chat, messages, transport, client } = open()
+    const read = vi.spyOn(client, 'conversation')
+    const resuming = chat.resumeStream()
+    let changes = 0
+    const end = transport.follow('harbour', (change) => {
+      changes += 1
+      chat.messages = change(chat.messages)
+    })
+    await resuming
+    await tenant.append(id, 'bob', 'Anyone?')
+    await vi.waitFor(() => expect(messages().at(-1)).toEqual(['assistant', 'ok']))
+    // One to find the conversation, and one for the chat.
+    expect(read).toHaveBeenCalledTimes(2)
+    end()
+    const before = changes
+    await chat.sendMessage({ text: '@bot, again?' })
+    expect(changes).toBe(before)
+    expect(messages().at(-1)).toEqual(['assistant', 'ok'])
+  })
+
+  it('ends its subscriptions when a stream is cancelled that nobody reads', async () => {
+    const { open, id, tenant } = await start({ actor: 'bot', ...AGENT })
+    const { transport, client } = open({ run })
+    const { pause } = gate()
+    provider.next(['High ', pause])
+    const message = { id: 'm1', role: 'user' as const, parts: [{ type: 'text' as const, text: 'When?' }] }
+    const given = { chatId: 'harbour', trigger: 'submit-message' as const, messageId: undefined, messages: [message] }
+    const stream = await transport.sendMessages({ ...given, abortSignal: undefined })
+    const request = vi.spyOn(client, 'request')
+    // The chat is read again after each entry.
+    await tenant.append(id, 'bob', 'Anyone?')
+    await vi.waitFor(() => expect(request).toHaveBeenCalled())
+    await stream.cancel()
+    const before = request.mock.calls.length
+    await tenant.append(id, 'bob', 'No one?')
+    // Another page that is read afterwards.
+    await transport.load('harbour')
+    expect(request.mock.calls.length).toBe(before)
   })
 
   it('sends a message again whose request failed, once', async () => {

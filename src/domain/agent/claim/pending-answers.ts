@@ -1,4 +1,4 @@
-// The answers that a conversation waits for, so that a client knows whether somebody will answer a turn.
+// The answers that a conversation waits for, so that a client knows whether a turn will be answered.
 
 import { readPendingAnswers, type PendingAnswerRow } from '../../../store/sql/agent/wake-up/read-pending-answers.ts'
 import { authorize, withinReach } from '../../kernel/rights/authorize.ts'
@@ -14,7 +14,7 @@ export const MAX_PENDING_ANSWERS = 100
 /**
  * Returns the answers that each conversation waits for, oldest first: of participants that a turn in the viewer's view
  * woke up, and of runs that the viewer sees. An answer is pending until it is committed, or is given up. Returns the
- * oldest MAX_PENDING_ANSWERS.
+ * newest MAX_PENDING_ANSWERS.
  */
 export async function getPendingAnswers(
   { pool }: Pick<Platform, 'pool'>,

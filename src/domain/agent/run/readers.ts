@@ -25,6 +25,21 @@ async function hiddenFrom(
   return new Set([...turns, ...facts].filter(({ audience }) => !admitsAll(audience, readers)).map(({ id }) => id))
 }
 
+/**
+ * Returns the actors who may see the answer; null for every participant. A newer version of a reply has the audience of the
+ * older one, with actors who have left and may come back.
+ */
+export async function readersOf(
+  { db }: Pick<Platform, 'db'>,
+  { tenant, conversationId, audience, supersedesId }: RunRow,
+): Promise<string[] | null> {
+  if (supersedesId === null) return audience
+  const older = await db
+    .of(tenant)
+    .turn.findFirst({ where: { id: supersedesId, conversationId }, select: { audience: true } })
+  return audience && [...new Set([...audience, ...(older?.audience ?? [])])]
+}
+
 /** Removes the messages that have a source hidden from a reader of the run's answer. Returns the remaining context. */
 export async function withoutPrivate(deps: Pick<Platform, 'db'>, run: RunRow, context: Context): Promise<Context> {
   const hidden = await hiddenFrom(deps, run, context.messages)

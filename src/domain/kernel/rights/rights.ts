@@ -118,8 +118,8 @@ export const CONDITIONS = {
   otherRun: {
     ...MANAGED,
     when:
-      'about a run that the viewer did not start and whose agent is not the viewer; to cancel it, only if it also answers '
-      + 'a turn by somebody else',
+      'about a run that the viewer did not start and whose agent is not the viewer; and, to cancel it, that does not reply '
+      + 'to a turn of the viewer',
     reason: 'Cancelling or continuing a run affects its answer for all participants.',
   },
   tenantScope: {

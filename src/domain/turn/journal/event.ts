@@ -21,8 +21,8 @@ export type TurnEvent = Common & {
   turn: TurnRow
 }
 /**
- * `turn` is the version that was replaced; if it no longer exists, the new version. `by` is open if it is streamed: its
- * text follows.
+ * `turn` is the version that was replaced; if it no longer exists, the new version. `by` is open while it is
+ * streamed: its text follows.
  */
 export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
 /** `turn` is the version that was the newest one at the update. */

@@ -16,7 +16,7 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     TURN_PART_DELTA: value('TurnPartDelta', 'Events of the type `TurnPartDelta`: the other parts of open turns.'),
     TURN_COMMITTED: value('TurnCommitted', 'Events of the type `TurnCommitted`.'),
     TURN_ABORTED: value('TurnAborted', 'Events of the type `TurnAborted`.'),
-    TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits.'),
+    TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits and regenerated replies.'),
     TURN_UPDATED: value('TurnUpdated', 'Events of the type `TurnUpdated`: pins.'),
     TURN_ERASED: value('TurnErased', 'Events of the type `TurnErased`.'),
     TURN_CLAIMED: value('TurnClaimed', 'Events of the type `TurnClaimed`.'),

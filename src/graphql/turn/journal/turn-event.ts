@@ -42,8 +42,8 @@ for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
 
 builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
   description:
-    'A newer version superseded a turn. If it is streamed, it is open: TurnDelta and TurnPartDelta deliver its content, '
-    + 'and TurnCommitted or TurnAborted follows.',
+    'A newer version superseded a turn. It is open while it is streamed: TurnDelta and TurnPartDelta then deliver its '
+    + 'content, and TurnCommitted or TurnAborted follows.',
   interfaces,
   fields: (t) => ({
     turn: t.field({

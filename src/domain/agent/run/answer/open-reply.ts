@@ -3,6 +3,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { Conflict, NotFound } from '../../../../errors.ts'
+import type { Tx } from '../../../../store/db/db.ts'
+import { isHeld } from '../../../../store/sql/agent/run/runs.ts'
 import { beginCall } from '../../../../store/sql/agent/run/provider-calls.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import { openTurn, STREAM_LEASE } from '../../../turn/append/append.ts'
@@ -32,7 +34,11 @@ async function openAnew(deps: RunDeps, agent: Viewer, version: Parameters<typeof
 async function open(deps: RunDeps, { run, claimToken }: HeldRun, { contextId, ...writer }: Writing): Promise<Turn> {
   const agent = agentOf(run)
   if (run.supersedesId !== null && run.turnId === null) {
-    return openAnew(deps, agent, { ...versionOf(run, run.supersedesId, contextId), ...writer })
+    // A run that has ended must not replace the reply.
+    const check = async (tx: Tx) => {
+      if (!(await isHeld(tx, run.id, run.holder))) throw new RunLost()
+    }
+    return openAnew(deps, agent, { ...versionOf(run, run.supersedesId, contextId), ...writer, check })
   }
   const { conversationId, replyToId, audience } = run
   const turn = { ...fieldsOfReply(run, contextId), replyToId, audience }

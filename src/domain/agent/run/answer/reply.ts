@@ -22,7 +22,7 @@ import { agentOf, type HeldRun } from './held-run.ts'
 import { openReply } from './open-reply.ts'
 import { composePrompt } from './prompt.ts'
 import { requireQuota, reserveQuota } from '../quota.ts'
-import { withoutPrivate } from '../readers.ts'
+import { readersOf, withoutPrivate } from '../readers.ts'
 import { MAX_CALLS } from '../tools/tools.ts'
 import { createReplyParts } from './reply-parts.ts'
 import { takeNewest } from './steering.ts'
@@ -70,7 +70,7 @@ async function promptOf(deps: RunDeps, held: HeldRun) {
       const built = await buildContext(deps, agentOf(run), input, { outside: reader, end }).catch((error: unknown) => {
         throw error instanceof NotAllowed ? notAllowed(error) : error
       })
-      const sent = await withoutPrivate(deps, run, built)
+      const sent = await withoutPrivate(deps, { ...run, audience: await readersOf(deps, run) }, built)
       if (store) contextId = (await storeContext(deps, agentOf(run), conversationId, sent)).id
       return sent
     },

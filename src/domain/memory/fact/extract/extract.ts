@@ -112,11 +112,15 @@ async function withoutRepetitions(
     if (candidate.saidBy === 'HUMAN') return true
     const { userId, author } = candidate
     const compared = compare(candidate)
-    const { audience } = candidate.source!.turn!
+    const { audience, position } = candidate.source!.turn!
+    // The newer version of a turn may state again what the older one stated.
+    const isOfOlderVersion = (fact: (typeof existing)[number]) =>
+      fact.supersedeReason === 'UPDATED' && fact.conversationId === conversationId && fact.position === position
     const visibility = visibilityOf(audience, members)
     const matches = stored.filter(
       ({ fact, compared: other }) =>
-        isVisibleTo({ audience, visibility }, fact)
+        !isOfOlderVersion(fact)
+        && isVisibleTo({ audience, visibility }, fact)
         && (userId === author
           ? isSame(withSubjectOf(compared, other), other)
           : fact.userId === userId && isSame(compared, other)),

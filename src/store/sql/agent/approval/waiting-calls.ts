@@ -38,8 +38,8 @@ export async function readCallOfTurn(
 }
 
 /**
- * Ids of the calls of the version that no turn answers, ascending; none if the run that made them has ended. Uses the
- * keys of tool_call and tool_result and, if there are such calls, reads the runs of the conversation.
+ * Ids of the calls of the version that no turn answers, ascending; none if the run that made them has ended. A result
+ * from before the version answers a call of an older one. Uses the keys of tool_call, tool_result, turn and run.
  */
 export async function readUnansweredCalls(
   tx: Tx,
@@ -48,15 +48,15 @@ export async function readUnansweredCalls(
 ): Promise<string[]> {
   const rows = await tx.$queryRaw<{ callId: string }[]>`
     SELECT c.call_id AS "callId" FROM tool_call c
+    JOIN turn t ON t.id = c.turn_id AND t.conversation_id = c.conversation_id
     WHERE c.conversation_id = ${conversationId}::text AND c.turn_id = ${id}::text
       AND NOT EXISTS (
         SELECT FROM tool_result r JOIN turn y ON y.id = r.turn_id AND y.conversation_id = ${conversationId}::text
         WHERE r.conversation_id = ${conversationId}::text AND r.call_id = c.call_id
-          AND r.call_position = ${position}::integer AND y.superseded_by IS NULL)
-      AND NOT EXISTS (
-        SELECT FROM run r JOIN turn v ON v.id = r.turn_id AND v.conversation_id = ${conversationId}::text
-        WHERE r.conversation_id = ${conversationId}::text AND r.ended_at IS NOT NULL
-          AND v.root_seq = ${position}::integer)
+          AND r.call_position = ${position}::integer AND y.superseded_by IS NULL AND y.seq >= t.seq)
+      -- The trace of a reply of a run is the run.
+      AND NOT EXISTS (SELECT FROM run r WHERE r.id = t.trace_id AND r.conversation_id = ${conversationId}::text
+                                          AND r.ended_at IS NOT NULL)
     ORDER BY 1`
   return rows.map(({ callId }) => callId)
 }

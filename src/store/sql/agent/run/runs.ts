@@ -97,6 +97,14 @@ export async function renewRun(
   return rowCount === 1
 }
 
+/** Whether the run is RUNNING and the process has it. The transaction has locked the journal, so neither changes before its end. */
+export async function isHeld(tx: Tx, id: string, holder: string): Promise<boolean> {
+  const rows = await tx.$queryRaw<object[]>`
+    ${named('is-run-held')}
+    SELECT FROM run r WHERE r.id = ${id}::text AND r.holder = ${holder}::text AND r.state = 'RUNNING'`
+  return rows.length > 0
+}
+
 /** What is known when a run starts. `leaseMs` is the duration of its lease from now on. */
 export type RunStart = { seq: number; audience: readonly string[] | null; replyToId: string | null; leaseMs: number }
 

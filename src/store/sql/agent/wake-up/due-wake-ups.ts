@@ -12,8 +12,8 @@ export const RETRY_MS = 2_000
 
 /**
  * Pending wake-ups `w` with the run `r` of their last attempt, if it has started. A wake-up is due unless its run has
- * not ended or has just failed, its attempt has just begun, the agent answers another turn of the conversation, or a
- * claim excludes the agent. One that a run has taken up is due only if neither that run nor an earlier wake-up is left,
+ * not ended or has just failed, its attempt has just begun, the agent answers another turn of the conversation, a claim
+ * excludes the agent, or a newer version of its turn is being written. One that a run has taken up is due only if neither that run nor an earlier wake-up is left,
  * because the next run takes it up with the earlier one. An interrupted run is repeated at once. Uses the indexes wake_up_due, run_client_id and
  * run_running, and the primary key of claim.
  */
@@ -34,6 +34,8 @@ const due = (retryMs: number): Sql => sql`
       SELECT FROM wake_up e WHERE e.conversation_id = w.conversation_id AND e.actor = w.actor AND e.position < w.position
                               AND e.answered_at IS NULL AND e.dropped_reason IS NULL))
     AND NOT EXISTS (SELECT FROM run x WHERE x.id = w.run_id AND x.ended_at IS NULL)
+    AND NOT EXISTS (SELECT FROM turn v WHERE v.conversation_id = w.conversation_id AND v.root_seq = w.position
+                                         AND v.status = 'STREAMING')
     AND NOT EXISTS (SELECT FROM claim k WHERE k.turn_id = w.turn_id AND k.slot IN ('', w.actor) AND k.ended_at IS NULL
                                           AND (k.answer_id IS NOT NULL OR k.expires_at > now()))`
 

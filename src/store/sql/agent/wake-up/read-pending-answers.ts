@@ -37,10 +37,10 @@ const READ = sql`
     SELECT r.conversation_id, r.actor, r.reply_to_id, r.id, r.created_at
     FROM active r WHERE NOT EXISTS (SELECT FROM waiting w WHERE ${ANSWERS}))
   SELECT a.conversation_id AS "conversationId", a.actor, a.turn_id AS "turnId", a.run_id AS "runId"
-  FROM (SELECT *, row_number() OVER (PARTITION BY conversation_id ORDER BY created_at, actor) AS nth FROM answer) a
-  WHERE a.nth <= $4::integer ORDER BY a.conversation_id, a.nth`.text
+  FROM (SELECT *, row_number() OVER (PARTITION BY conversation_id ORDER BY created_at DESC, actor DESC) AS nth FROM answer) a
+  WHERE a.nth <= $4::integer ORDER BY a.conversation_id, a.nth DESC`.text
 
-/** The oldest pending answers of each conversation in the viewer's view. Uses the indexes wake_up_due and run_active. */
+/** The newest pending answers of each conversation in the viewer's view, oldest first. Uses the indexes wake_up_due and run_active. */
 export async function readPendingAnswers(
   pool: Pool,
   { tenant, actor }: Viewer,

@@ -31,6 +31,8 @@ export async function takeWakeUps(
           AND t.conversation_id = w.conversation_id AND t.id = w.turn_id
           AND CASE WHEN r.audience IS NULL THEN t.audience IS NULL
                    ELSE t.audience @> r.audience AND t.audience <@ r.audience END
+          AND NOT EXISTS (SELECT FROM turn v WHERE v.conversation_id = w.conversation_id AND v.root_seq = w.position
+                                               AND v.status = 'STREAMING')
           AND NOT EXISTS (SELECT FROM claim k WHERE k.turn_id = w.turn_id AND k.slot IN ('', w.actor)
                                                 AND k.ended_at IS NULL AND (k.answer_id IS NOT NULL OR k.expires_at > now()))
         RETURNING w.conversation_id, w.position
