@@ -25,6 +25,7 @@ import { getTurns, type Turn } from '../../../../src/domain/turn/turn.ts'
 import { Conflict, LimitReached } from '../../../../src/errors.ts'
 import { countUnread, participantKey } from '../../../../src/store/sql/turn/count-turns.ts'
 import { readUnembedded } from '../../../../src/store/sql/memory/indexing/read-unembedded.ts'
+import { readDueAgentsAmong, readDueWakeUp } from '../../../../src/store/sql/agent/wake-up/due-wake-ups.ts'
 import { backends } from '../../../support/backend.ts'
 import { expectCovering } from '../../../support/covering.ts'
 import { read, textOf } from '../../../support/reading.ts'
@@ -159,6 +160,55 @@ describe.each(backends)('an open version on $name', (backend) => {
     await extract()
     expect(await facts()).toEqual(['Bergen'])
     expect(asked).toEqual([['I live in Rome.'], ['I live in Oslo.'], ['I live in Bergen.']])
+  })
+
+  it('that repeats the facts of the older version has them, also if an agent states them', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation({ actor: 'ann', kind: 'HUMAN' }, 'bot')
+    const extract = () => extractFacts(world.deps, tenant.as('ann'), { conversationId })
+    const facts = async () => (await getFactPage(world.deps, tenant.as('ann'), {})).items.map(({ object }) => object)
+    const older = await reply(tenant, conversationId, 'I live in Rome.')
+    await extract()
+    expect(await facts()).toEqual(['Rome'])
+    await rewrite(tenant, older, 'I live in Rome.')
+    expect(await facts()).toEqual([])
+    await extract()
+    expect(await facts()).toEqual(['Rome'])
+  })
+
+  it('is not opened if the check in its transaction fails', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann', 'bot')
+    const older = await reply(tenant, conversationId, 'In Hull.')
+    const last = await tenant.lastSeq(conversationId)
+    const check = async () => {
+      throw new Error('The run has ended.')
+    }
+    const opening = {
+      supersedes: older.id,
+      turn: { role: 'ASSISTANT' as const },
+      writerToken,
+      leaseSeconds: null,
+      check,
+    }
+    await expect(openVersion(world.deps, tenant.as('bot'), opening)).rejects.toThrow('The run has ended.')
+    expect(await turnsIn(tenant, conversationId)).toEqual([older])
+    expect(await tenant.lastSeq(conversationId)).toBe(last)
+  })
+
+  it('keeps the wake-ups of the turn until it is closed', async () => {
+    const tenant = world.tenant()
+    const settings = { respond: 'ALWAYS' as const, agent: { provider: 'echo' } }
+    const conversationId = await tenant.newConversation('ann', 'bot', { actor: 'fern', ...settings })
+    const older = await reply(tenant, conversationId, 'In Hull.')
+    const due = () => readDueAgentsAmong(world.deps.db, [conversationId])
+    expect(await due()).toHaveLength(1)
+    const newer = await open(tenant, older)
+    expect(await due()).toEqual([])
+    await write(tenant, newer, 'In York.')
+    await commit(tenant, newer)
+    const agent = { conversationId, actor: 'fern' }
+    expect(await readDueWakeUp(world.deps.db, tenant.name, agent, 1)).toMatchObject({ newestId: newer.id })
   })
 
   it('is embedded once, when it is committed, and found instead of the older version', async () => {

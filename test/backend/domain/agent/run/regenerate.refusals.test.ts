@@ -149,6 +149,17 @@ describe.each(backends)('a reply cannot be written anew on $name', (backend) => 
     expect((await run({ supersedes: waiting.turnId })).run.state).toBe('COMPLETED')
   })
 
+  it('while the calls of a regenerated reply wait, although the run of the older version has ended', async () => {
+    provider.next([lookUp], ['In Hull.'], [lookUp])
+    const tools = [{ name: 'look_up', description: 'Looks something up.' }]
+    const { run: first } = await run({ actor: 'bot', turns: [{ role: 'USER', content: 'Look.' }], tools })
+    const answer = { toolResult: { callId: 'c1', name: 'look_up', result: 1, callTurnId: first.turnId } }
+    expect((await run({ runId: first.id, turns: [{ role: 'TOOL', parts: [answer] }] })).run.state).toBe('COMPLETED')
+    const { run: second } = await run({ supersedes: first.turnId, tools })
+    expect(second.state).toBe('WAITING_FOR_TOOLS')
+    await expectRefused({ supersedes: second.turnId }, Conflict, 'waits for results of the calls c1')
+  })
+
   it('while a client that the server does not run answers its tool calls', async () => {
     const { id } = await say('', {
       content: undefined,

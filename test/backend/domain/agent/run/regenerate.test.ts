@@ -5,6 +5,7 @@ import { cancelRun } from '../../../../../src/domain/agent/run/cancel.ts'
 import { getProviderCalls, getRuns } from '../../../../../src/domain/agent/run/run.ts'
 import { runTurn, type RunTurnInput } from '../../../../../src/domain/agent/run/start.ts'
 import { getConversations } from '../../../../../src/domain/conversation/conversation.ts'
+import { removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { getContexts } from '../../../../../src/domain/memory/context/stored.ts'
 import { recordFacts } from '../../../../../src/domain/memory/fact/record.ts'
 import { compact } from '../../../../../src/domain/memory/summary/compact.ts'
@@ -294,6 +295,19 @@ describe.each(backends)('writing a reply anew on $name', (backend) => {
     expect((await turns())[1]).toMatchObject({ text: 'In York.', audience: ['bot', 'ada'] })
     expect(await getRuns(world.deps, tenant.as('owner'), [id])).toEqual(new Map())
     expect(prompt()).toEqual(['user: Between us?'])
+  })
+
+  it('sends nothing that an actor of the audience who has left may not see, because it may come back', async () => {
+    await tenant.append(conversationId, 'eve', 'Hello.')
+    provider.next(['In Hull.'], ['In York.'])
+    const asking = { role: 'USER' as const, content: 'Between us?', audience: ['bot', 'eve'] }
+    await tenant.append(conversationId, 'ada', 'Not for eve.', { audience: ['bot'] })
+    const { run: asked } = await run({ actor: 'bot', turns: [asking] })
+    const older = await turnOf((await callsOf(asked.id))[0]!.turnId)
+    await removeParticipant(world.deps, tenant.as('owner'), { conversationId, actor: 'eve' })
+    await regenerate(older)
+    expect(prompt().join()).toContain('Between us?')
+    expect(prompt().join()).not.toContain('Not for eve.')
   })
 
   it('writes a reply anew that the conversation has imported', async () => {
