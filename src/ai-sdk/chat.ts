@@ -44,7 +44,7 @@ export type Chat = Live<ChatState> & {
   readonly conversation: ConversationHandle
   /** Reads the history back to the position. @throws ColloquyError */
   reach(position: number): Promise<void>
-  /** Resolves when the answers and approvals have been read anew. The chat must have a listener. Never rejects. */
+  /** Resolves when the answers and approvals have been read again. The chat must have a listener. Never rejects. */
   refresh(): Promise<void>
 }
 

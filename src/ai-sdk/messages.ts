@@ -211,7 +211,7 @@ export function toAnswers(
 
 /**
  * Converts turns, in order of position, to messages. Leaves out results of calls that are not among the turns, and calls
- * whose arguments are not complete: `useChat` would continue to read them, instead of reading them anew.
+ * whose arguments are not complete: `useChat` would continue to read them, instead of reading them again.
  */
 export const toUIMessages = (turns: readonly TranscriptTurn[], options?: MessageOptions): ConversationMessage[] =>
   toAnswers(turns, options).map(({ message }) => ({

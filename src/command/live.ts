@@ -17,7 +17,7 @@ function linesOf(event: FollowedEvent): string[] {
       return linesOfTurn(event.turn)
     case 'TurnSuperseded':
       return event.by.status === 'STREAMING'
-        ? [`${event.seq}  writes turn ${event.turn.seq} anew`]
+        ? [`${event.seq}  regenerates turn ${event.turn.seq}`]
         : [`${event.seq}  edited turn ${event.turn.seq}:`, ...linesOfTurn(event.by)]
     case 'TurnErased':
       return [`${event.seq}  erased turn ${event.turn.seq}`]

@@ -1,4 +1,4 @@
--- Runs that write a reply anew: the first reply is a newer, streaming version of an older one. Such versions wake up
+-- Runs that regenerate a reply: the first reply is a newer, streaming version of an older one. Such versions wake up
 -- nobody, and the past shows them as open until they were closed.
 
 ALTER TABLE run ADD COLUMN supersedes_id text;

@@ -122,7 +122,7 @@ function afterTurn(state: ChatState, event: FollowedEvent): Change | null {
     }
     case 'TurnSuperseded':
       if (event.by.status === 'STREAMING') {
-        return { state: withOpen(state, event.by), lines: [note(`#${event.turn.seq} is written anew:`)] }
+        return { state: withOpen(state, event.by), lines: [note(`#${event.turn.seq} is regenerated:`)] }
       }
       return { state, lines: [note(`#${event.turn.seq} was edited:`), ...linesOfTurn(state, event.by)] }
     case 'TurnErased':

@@ -1,5 +1,5 @@
 // The tool calls and results of a newer version: finds the calls that its results answer, and refuses a version that
-// would change a call that an approval is about, or a denial, and one that would be written anew while its calls wait.
+// would change a call that an approval is about, or a denial, and one that would be regenerated while its calls wait.
 
 import { Conflict, InvalidInput } from '../../errors.ts'
 import type { Tx } from '../../store/db/db.ts'

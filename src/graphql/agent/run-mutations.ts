@@ -68,7 +68,7 @@ const RunContextInput = builder.inputType('RunContextInput', {
   }),
 })
 
-/** The fields that name what a run answers, or writes anew. */
+/** The fields that name the turn that a run answers or regenerates. */
 const answeredFields = (t: InputFieldBuilder) => ({
   replyTo: t.id({
     description:
@@ -77,7 +77,7 @@ const answeredFields = (t: InputFieldBuilder) => ({
   }),
   supersedes: t.id({
     description:
-      'Id of a reply of the agent, in its newest version, to write anew. The first reply of the run supersedes it; it '
+      'Id of a reply of the agent, in its newest version, to regenerate. The first reply of the run supersedes it; it '
       + 'streams at the position of the old version. The run answers the turn that the reply answered, from a context that '
       + 'ends before the reply. Excludes `turns`, `replyTo` and `runId`. Defaults to null, for a new reply.',
   }),

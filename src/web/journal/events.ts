@@ -87,7 +87,7 @@ export function gistOf(event: FollowedEvent, nameOf: (actor: string) => string):
     case 'TurnAborted':
       return `${nameOf(event.turn.actor)}: ${event.turn.abortReason ?? 'no reason given'}`
     case 'TurnSuperseded':
-      if (event.by.status === 'STREAMING') return `${nameOf(event.by.actor)} writes turn ${event.turn.position} anew`
+      if (event.by.status === 'STREAMING') return `${nameOf(event.by.actor)} regenerates turn ${event.turn.position}`
       return `${nameOf(event.by.actor)} edited turn ${event.turn.position}: ${contentOf(event.by)}`
     case 'TurnUpdated':
       return `Turn ${event.turn.position} by ${nameOf(event.turn.actor)} is ${event.turn.pinned ? '' : 'not '}pinned`

@@ -132,7 +132,7 @@ describe.each(backends)('the command line on $name', (backend) => {
     await vi.waitFor(() => expect(printed).toContain('    After.\n'))
     const version = { supersedes, turn: { role: 'ASSISTANT' as const }, writerToken: WRITER, leaseSeconds: null }
     await openVersion(server.deps, tenant.as('bot'), version)
-    await vi.waitFor(() => expect(printed).toMatch(new RegExp(`writes turn ${seq} anew\n$`)))
+    await vi.waitFor(() => expect(printed).toMatch(new RegExp(`regenerates turn ${seq}\n$`)))
     stopping.abort()
     expect((await tailing).code).toBe(EXIT.interrupted)
     expect(printed.split('\n').slice(0, 2)).toEqual(['1  ada joined', '2  bot joined'])

@@ -1,4 +1,4 @@
-// Runs that write a reply anew: their input, and the reply that they supersede. The first reply of such a run is a newer
+// Runs that regenerate a reply: their input, and the reply that they supersede. The first reply of such a run is a newer
 // version of the older one (domain/turn/open-version.ts); its context ends before that.
 
 import { InvalidInput } from '../../../errors.ts'

@@ -98,7 +98,8 @@ function answeredVersions(turns: readonly ContextTurn[]): ReadonlySet<string> {
 /**
  * Matches each result with the earlier call that it names by callId and by the position of the call's turn. Only the
  * first result of a call is matched; of a call that was decided about, the first one that was written because of the
- * decision; and of a reply that was written anew, the first one that answers its version, if there is one. Ignores results in SYSTEM turns, and results whose call is not in the list.
+ * decision; and of a reply that was regenerated, the first one that answers its version, if there is one. Ignores results
+ * in SYSTEM turns, and results whose call is not in the list.
  */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const decided = decidedCalls(turns)

@@ -125,7 +125,7 @@ describe.each(backends)('runs on $name', (backend) => {
     await events.return?.()
   })
 
-  it('write a reply anew, as a newer version that is streamed', async () => {
+  it('regenerate a reply, as a newer version that is streamed', async () => {
     const conversationId = await newConversation(['ada', 'bot'])
     provider.next(['In Hull.'], ['In York.'])
     await ada(RUN_TURN, input(conversationId))

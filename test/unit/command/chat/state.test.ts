@@ -46,9 +46,9 @@ describe('events', () => {
       ['#3 was edited:', '#5 bot: Ho'],
     ],
     [
-      'a reply that is written anew',
+      'a reply that is regenerated',
       event('TurnSuperseded', { turn: { seq: 3 }, by: turn(5, 'bot', '', { status: 'STREAMING' }) }),
-      ['#3 is written anew:'],
+      ['#3 is regenerated:'],
     ],
     ['an erasure', event('TurnErased', { turn: turn(3, 'bot', '') }), ['#3 was erased']],
     [
@@ -63,7 +63,7 @@ describe('events', () => {
     expect(after([given]).texts).toEqual(texts)
   })
 
-  it('show a reply that is written anew while it is written, and when it ends', () => {
+  it('show a reply that is regenerated while it is written, and when it ends', () => {
     const by = turn(5, 'bot', '', { status: 'STREAMING' })
     const opened = event('TurnSuperseded', { turn: { seq: 3 }, by })
     const writing = after([opened, event('TurnDelta', { turnId: 't5', joined: 'In Yo' })])

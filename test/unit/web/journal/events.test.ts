@@ -38,7 +38,7 @@ it.each([
   [{ __typename: 'TurnSuperseded', turn: turn(), by: turn({ text: 'Hi' }) }, 'Ada edited turn 7: “Hi”'],
   [
     { __typename: 'TurnSuperseded', turn: turn(), by: turn({ text: '', status: 'STREAMING' }) },
-    'Ada writes turn 7 anew',
+    'Ada regenerates turn 7',
   ],
   [{ __typename: 'TurnUpdated', turn: turn({ pinned: false }) }, 'Turn 7 by Ada is not pinned'],
   [

@@ -1,5 +1,5 @@
 // Opens the turn of a reply, and records the call of the provider that writes it: a new turn or, for the first reply of a
-// run that writes a reply anew, a newer version.
+// run that regenerates a reply, a newer version.
 
 import { randomBytes } from 'node:crypto'
 import { Conflict, NotFound } from '../../../../errors.ts'
@@ -24,10 +24,10 @@ type OpenReply = { turn: Turn; writerToken: string; round: number }
 type Writing = { writerToken: string; leaseSeconds: number | null; contextId: string | null }
 
 /** Opens the version. @throws RunFailure if the older version can no longer be superseded */
-async function openAnew(deps: RunDeps, agent: Viewer, version: Parameters<typeof openVersion>[2]): Promise<Turn> {
+async function openNewer(deps: RunDeps, agent: Viewer, version: Parameters<typeof openVersion>[2]): Promise<Turn> {
   return openVersion(deps, agent, version).catch((error: unknown) => {
     if (!(error instanceof Conflict || error instanceof NotFound)) throw error
-    throw new RunFailure('INVALID_REPLY', `The reply can no longer be written anew: ${error.message}`)
+    throw new RunFailure('INVALID_REPLY', `The reply can no longer be regenerated: ${error.message}`)
   })
 }
 
@@ -38,7 +38,7 @@ async function open(deps: RunDeps, { run, claimToken }: HeldRun, { contextId, ..
     const check = async (tx: Tx) => {
       if (!(await isHeld(tx, run.id, run.holder))) throw new RunLost()
     }
-    return openAnew(deps, agent, { ...versionOf(run, run.supersedesId, contextId), ...writer, check })
+    return openNewer(deps, agent, { ...versionOf(run, run.supersedesId, contextId), ...writer, check })
   }
   const { conversationId, replyToId, audience } = run
   const turn = { ...fieldsOfReply(run, contextId), replyToId, audience }

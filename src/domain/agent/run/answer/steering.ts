@@ -9,7 +9,7 @@ import type { HeldRun } from './held-run.ts'
 /** Reason of the signal that interrupts a reply. */
 const STEERED = 'STEERED'
 
-/** The context of a run that writes a reply anew ends before the reply, so newer turns wait until the run has ended. */
+/** The context of a run that regenerates a reply ends before the reply, so newer turns wait until the run has ended. */
 const steeringOf = ({ options, run }: HeldRun) =>
   run.supersedesId === null ? (options.steering ?? 'NEXT_ROUND') : 'QUEUE'
 

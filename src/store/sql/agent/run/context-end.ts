@@ -1,10 +1,10 @@
-// Reads where the context of a run that writes a reply anew ends, and the later turns that belong to the run: its
+// Reads where the context of a run that regenerates a reply ends, and the later turns that belong to the run: its
 // replies, and the results of their tool calls. Uses the keys of provider_call, tool_call and tool_result.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
 
 export type RunContextEnd = {
-  /** Position of the reply that is written anew. */
+  /** Position of the reply that is regenerated. */
   before: number
   /** Positions of the turns of the run, ascending. Results from before a reply answered calls of an older version. */
   own: number[]

@@ -1,4 +1,4 @@
-// What readers receive while a run writes a reply anew, in any process, and what is left if its process dies.
+// What readers receive while a run regenerates a reply, in any process, and what is left if its process dies.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
@@ -21,7 +21,7 @@ import { sql } from '../../../../support/sql.ts'
 const provider = createScriptedProvider()
 type Superseded = Extract<VisibleEvent, { type: 'TurnSuperseded' }>
 
-describe.each(backends)('a reply that is written anew on $name', (backend) => {
+describe.each(backends)('a reply that is regenerated on $name', (backend) => {
   let site: Site
   let one: Process
   let other: Process

@@ -1,4 +1,4 @@
-// Replies that a run cannot write anew: nothing is written, and no run is left.
+// Replies that a run cannot regenerate: nothing is written, and no run is left.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cancelRun } from '../../../../../src/domain/agent/run/cancel.ts'
@@ -22,7 +22,7 @@ const provider = createScriptedProvider()
 const pay = { id: 'p1', name: 'pay', arguments: {} }
 const lookUp = { id: 'c1', name: 'look_up', arguments: {} }
 
-describe.each(backends)('a reply cannot be written anew on $name', (backend) => {
+describe.each(backends)('a reply cannot be regenerated on $name', (backend) => {
   const world = useWorld(backend, {
     providers: { scripted: provider },
     tools: [{ name: 'pay', description: 'Pays.', requiresApproval: true, execute: () => 'paid' }],

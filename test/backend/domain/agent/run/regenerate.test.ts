@@ -1,4 +1,4 @@
-// Runs that write a reply anew: the version that supersedes it, the prompt, which ends before it, and the totals.
+// Runs that regenerate a reply: the version that supersedes it, the prompt, which ends before it, and the totals.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cancelRun } from '../../../../../src/domain/agent/run/cancel.ts'
@@ -23,7 +23,7 @@ const provider = createScriptedProvider()
 const call = (id: string, name: string, args: unknown = {}) => ({ id, name, arguments: args })
 const lookUp = { name: 'look_up', description: 'Looks something up.', schema: { type: 'object' } }
 
-describe.each(backends)('writing a reply anew on $name', (backend) => {
+describe.each(backends)('regenerating a reply on $name', (backend) => {
   const world = useWorld(backend, {
     providers: { scripted: provider },
     tools: [{ name: 'now', description: 'Tells the time.', execute: () => 'noon' }],
@@ -170,7 +170,7 @@ describe.each(backends)('writing a reply anew on $name', (backend) => {
     ])
   })
 
-  it('sends the own tool calls and results in later rounds, and appends them at the end', async () => {
+  it('sends its own tool calls and results in later rounds, and appends them at the end', async () => {
     const older = await ask('What time is it?', ['No idea.'])
     await ask('Never mind.', ['ok'])
     provider.next([call('c1', 'now')], ['Noon.'])
@@ -269,7 +269,7 @@ describe.each(backends)('writing a reply anew on $name', (backend) => {
     expect(await texts()).toEqual(['Where is it?', 'In Leeds.'])
   })
 
-  it('keeps the text so far of a cancelled run as the newest version, which can be written anew', async () => {
+  it('keeps the text so far of a cancelled run as the newest version, which can be regenerated', async () => {
     const older = await ask('Where is it?', ['In Hull.'])
     provider.next(['In Y', forever])
     const { id } = await regenerate(older, { wait: false })
@@ -310,7 +310,7 @@ describe.each(backends)('writing a reply anew on $name', (backend) => {
     expect(prompt().join()).not.toContain('Not for eve.')
   })
 
-  it('writes a reply anew that the conversation has imported', async () => {
+  it('regenerates a reply that the conversation has imported', async () => {
     await tenant.append(conversationId, 'ada', 'Where is it?')
     const older = await tenant.append(conversationId, 'bot', 'In Hull.', {
       role: 'ASSISTANT',
