@@ -93,8 +93,9 @@ export function progressOf(
   const isOpen = answers.some((answer) => answer.isOpen)
   const isDone = answering !== null && busy.length === 0 && !isOpen && isCurrent(state, answering, to)
   const incomplete = isDone ? -1 : answers.findIndex(({ isComplete }) => !isComplete)
-  const shown = incomplete < 0 ? answers : answers.slice(0, incomplete + 1)
-  return { messages: shown.map(({ message }) => message), busy, isWaiting: busy.length < expected.length, isDone }
+  const shown = (incomplete < 0 ? answers : answers.slice(0, incomplete + 1)).map(({ message }) => message)
+  const messages = shown.filter(({ parts }) => parts.some(({ type }) => type !== 'step-start'))
+  return { messages, busy, isWaiting: busy.length < expected.length, isDone }
 }
 
 /** Returns why the run that answers failed, or the newest one of an agent; null if none did. */
