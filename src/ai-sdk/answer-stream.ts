@@ -40,7 +40,7 @@ export type StreamOptions = {
 type Progress = {
   /** The messages to send now, in order. All but the last are complete. */
   messages: ConversationMessage[]
-  /** The answers that are expected and do not wait. */
+  /** The answers of agents that are expected and do not wait. */
   busy: ChatAnswer[]
   /** Whether an answer waits for a decision or for the results of tools. */
   isWaiting: boolean
@@ -89,13 +89,14 @@ export function progressOf(
   const expected = (answering?.pendingAnswers ?? []).filter(
     ({ turn, run }) => (run && run.id === runId) || (turn && positions.has(turn.position)),
   )
-  const busy = expected.filter((answer) => !waits(answer, answering!))
+  // A person may take hours.
+  const busy = expected.filter((answer) => answer.participant?.kind !== 'HUMAN' && !waits(answer, answering!))
   const isOpen = answers.some((answer) => answer.isOpen)
   const isDone = answering !== null && busy.length === 0 && !isOpen && isCurrent(state, answering, to)
   const incomplete = isDone ? -1 : answers.findIndex(({ isComplete }) => !isComplete)
   const shown = (incomplete < 0 ? answers : answers.slice(0, incomplete + 1)).map(({ message }) => message)
   const messages = shown.filter(({ parts }) => parts.some(({ type }) => type !== 'step-start'))
-  return { messages, busy, isWaiting: busy.length < expected.length, isDone }
+  return { messages, busy, isWaiting: expected.some((answer) => waits(answer, answering!)), isDone }
 }
 
 /** Returns why the run that answers failed, or the newest one of an agent; null if none did. */

@@ -7,6 +7,7 @@ import {
   type Client,
   type ConversationHandle,
   type Live,
+  type ParticipantKind,
   type TranscriptState,
   type TurnStatus,
 } from '../client/index.ts'
@@ -23,6 +24,7 @@ export type ChatRun = {
 
 /** An answer that is expected; see `pendingAnswers` in the schema. */
 export type ChatAnswer = {
+  participant: { kind: ParticipantKind } | null
   turn: { position: number; actor: string } | null
   run: (ChatRun & { replies: { id: string }[] }) | null
 }
@@ -50,7 +52,7 @@ export type Chat = Live<ChatState> & {
 
 const READ = `query Answering($id: ID!, $as: String) {
   conversation(id: $id, as: $as) {
-    pendingAnswers { turn { position actor } run { ...ChatRun replies { id } } }
+    pendingAnswers { participant { kind } turn { position actor } run { ...ChatRun replies { id } } }
     runs(first: 20) { nodes { ...ChatRun } }
     turns(last: 50) { nodes { id position status } }
   }

@@ -154,6 +154,18 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     expect(chat.status).toBe('ready')
   })
 
+  it('does not wait for the answers of people', async () => {
+    const { open, ada, id } = await start({ actor: 'bot', respond: 'MENTIONED', ...AGENT })
+    await ada.conversation(id).updateParticipant('bob', { respond: 'MENTIONED' })
+    const { chat, messages } = open()
+    await chat.sendMessage({ text: '@bob, @bot?' })
+    expect(messages()).toEqual([
+      ['user', '@bob, @bot?'],
+      ['assistant', 'ok'],
+    ])
+    expect(chat.status).toBe('ready')
+  })
+
   it('does not wait for turns that were begun before the message', async () => {
     const { open, tenant } = await start()
     const { chat, messages } = open()
