@@ -23,7 +23,7 @@ const MAX_OTHERS = 1_200
 /** Maximum size that the React hooks add to the client, minified and compressed, in bytes. */
 const MAX_HOOKS = 1_000
 /** Maximum size that the transport of the AI SDK adds to the client, minified and compressed, in bytes. */
-const MAX_AI_SDK = 7 * 1024
+const MAX_AI_SDK = 8 * 1024
 
 /** Bundles a program for browsers. */
 async function bundle(contents: string, external: string[] = []): Promise<string> {
