@@ -70,6 +70,15 @@ export {
 export { getProviders } from './domain/agent/definition/visible.ts'
 export { updateParticipant } from './domain/conversation/participant/update-participant.ts'
 export { getPresence, setPresence } from './domain/conversation/presence.ts'
+export {
+  getSharedStatePages,
+  getSharedStates,
+  stateCursor,
+  type SharedState,
+} from './domain/conversation/shared-state/shared-state.ts'
+export type { UpdateSharedStateInput } from './domain/conversation/shared-state/state-input.ts'
+export { updateSharedState, type ChangedState } from './domain/conversation/shared-state/update-shared-state.ts'
+export { deleteSharedState, type DeletedState } from './domain/conversation/shared-state/delete-shared-state.ts'
 export { compact, summarize, type Compaction } from './domain/memory/summary/compact.ts'
 export { getCoveringSummaries, getSummaries, type Summary } from './domain/memory/summary/summary.ts'
 export { approvalCursor, getApprovalPage, getApprovals, type Approval } from './domain/agent/run/approval/approval.ts'

@@ -87,10 +87,14 @@ const isUserError = (value: object): value is UserError => 'code' in value && '_
 
 const words = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-/** Returns the error of a root field without a value: the object does not exist, or the viewer does not see it. */
-function missing({ path }: Operation, input: Readonly<Record<string, unknown>>): VerbFailed {
-  const [, id] = Object.entries(input).find(([name, value]) => name !== 'as' && typeof value === 'string') ?? []
-  return new VerbFailed('NOT_FOUND', `There is no ${words(path[0]!)} ${JSON.stringify(id)} that you can see.`)
+/**
+ * Returns the error of a field without a value: the object does not exist, or the viewer does not see it. The first text
+ * names a root field; `key` names a field of a conversation.
+ */
+function missing(field: string, isRoot: boolean, input: Readonly<Record<string, unknown>>): VerbFailed {
+  const [, first] = Object.entries(input).find(([name, value]) => name !== 'as' && typeof value === 'string') ?? []
+  const id = isRoot ? first : input.key
+  return new VerbFailed('NOT_FOUND', `There is no ${words(field)} ${JSON.stringify(id)} that you can see.`)
 }
 
 /** Returns the answer in a result. @throws VerbFailed */
@@ -100,11 +104,10 @@ export function answerOf(
   { data, errors }: ExecutionResult,
 ): object {
   if (errors?.length) throw failureOf(errors)
-  const operation = operationOf(verb)
   let value: any = data
-  for (const key of operation.path) {
+  for (const [index, key] of operationOf(verb).path.entries()) {
     value = value[key]
-    if (value === null) throw missing(operation, input)
+    if (value === null) throw missing(key, index === 0, input)
   }
   if (!isUserError(value)) return value
   const { __typename: _, code, message, ...details } = value

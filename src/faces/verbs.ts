@@ -15,7 +15,7 @@ type VerbRow = {
    */
   route: `${Method} /${string}`
   /** Heading in the documentation of the REST API. */
-  tag: 'Conversations' | 'Participants' | 'Turns' | 'Memory' | 'Agents' | 'Transfers'
+  tag: 'Conversations' | 'Participants' | 'Shared state' | 'Turns' | 'Memory' | 'Agents' | 'Transfers'
   /** Path of the input to which the header Idempotency-Key is assigned. */
   idempotencyKey?: readonly string[]
   /** Input to which the header If-Match is assigned: the version that the caller has read. */
@@ -86,6 +86,32 @@ export const VERBS = {
     document: documents.SET_PRESENCE,
     route: 'POST /conversations/{conversation}/presence',
     tag: 'Participants',
+  },
+
+  sharedStates: {
+    document: documents.LIST_STATES,
+    route: 'GET /conversations/{conversation}/states',
+    tag: 'Shared state',
+  },
+  sharedState: {
+    document: documents.READ_STATE,
+    route: 'GET /conversations/{conversation}/states/{key}',
+    tag: 'Shared state',
+    version: ['version'],
+  },
+  updateSharedState: {
+    document: documents.UPDATE_STATE,
+    route: 'PATCH /conversations/{conversation}/states/{key}',
+    tag: 'Shared state',
+    idempotencyKey: ['clientId'],
+    expectedVersion: 'expectedVersion',
+    version: ['version'],
+  },
+  deleteSharedState: {
+    document: documents.DELETE_STATE,
+    route: 'DELETE /conversations/{conversation}/states/{key}',
+    tag: 'Shared state',
+    expectedVersion: 'expectedVersion',
   },
 
   turns: { document: documents.LIST_TURNS, route: 'GET /conversations/{conversation}/turns', tag: 'Turns' },

@@ -35,6 +35,9 @@ import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append/
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { pinTurn, unpinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import { deleteSharedState } from '../../src/domain/conversation/shared-state/delete-shared-state.ts'
+import { getSharedStatePages, getSharedStates } from '../../src/domain/conversation/shared-state/shared-state.ts'
+import { updateSharedState } from '../../src/domain/conversation/shared-state/update-shared-state.ts'
 import { updateParticipant } from '../../src/domain/conversation/participant/update-participant.ts'
 import type { Viewer } from '../../src/domain/kernel/view.ts'
 import { DomainError } from '../../src/errors.ts'
@@ -156,6 +159,17 @@ const LIBRARY: Record<string, Call> = {
   addParticipant: async (...call) => ({ participant: await addParticipant(...call) }),
   updateParticipant: async (...call) => ({ participant: await updateParticipant(...call) }),
   removeParticipant: async (...call) => ({ participant: await removeParticipant(...call) }),
+  sharedStates: inConversation(async (deps, viewer, { conversationId: id, ...args }) =>
+    page((await getSharedStatePages(deps, viewer, [id], args)).get(id)!),
+  ),
+  sharedState: inConversation(async (deps, viewer, { conversationId, key }) =>
+    found((await getSharedStates(deps, viewer, [{ conversationId, key }]))[0]),
+  ),
+  updateSharedState,
+  deleteSharedState: async (...call) => {
+    const { key: deletedKey, seq } = await deleteSharedState(...call)
+    return { deletedKey, seq }
+  },
   markRead: async (...call) => ({ participant: await markRead(...call) }),
   setPresence: async (...call) => ({ participant: await setPresence(...call, null) }),
   turns: inConversation(async (deps, viewer, { conversationId: id, ...args }) =>
@@ -247,6 +261,31 @@ export const CALLS: [verb: VerbName, inputs: (room: Room) => Input[]][] = [
   [
     'participants',
     ({ conversationId }) => [{ conversationId }, { conversationId: missing('conv') }, { conversationId, last: 500 }],
+  ],
+  [
+    'updateSharedState',
+    ({ conversationId }) => [
+      { conversationId, key: 'plan', value: { steps: [] }, clientId: 's1' },
+      { conversationId, key: 'plan', patch: [{ op: 'add', path: '/steps/-', value: null }], expectedVersion: 1 },
+      { conversationId, key: 'plan', patch: [{ op: 'remove', path: '/none' }] },
+      { conversationId, key: 'plan', value: 1, expectedVersion: 1 },
+    ],
+  ],
+  ['sharedStates', ({ conversationId }) => [{ conversationId }, { conversationId: missing('conv') }]],
+  [
+    'sharedState',
+    ({ conversationId }) => [
+      { conversationId, key: 'plan' },
+      { conversationId, key: 'none' },
+    ],
+  ],
+  [
+    'deleteSharedState',
+    ({ conversationId }) => [
+      { conversationId, key: 'plan', expectedVersion: 1 },
+      { conversationId, key: 'plan' },
+      { conversationId, key: 'plan' },
+    ],
   ],
   [
     'turns',

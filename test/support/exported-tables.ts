@@ -48,6 +48,14 @@ export const EXPORTED: Readonly<
     columns: columns.PARTICIPANT,
     without: { conversation_id: 'The conversation line.', tenant: 'The tenant of the import.' },
   },
+  shared_state: {
+    columns: columns.SHARED_STATE,
+    without: {
+      conversation_id: 'The conversation line.',
+      tenant: 'The tenant of the import.',
+      bytes: 'Computed on import.',
+    },
+  },
   summary: {
     columns: columns.SUMMARY,
     without: {
@@ -123,6 +131,8 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   mcp_session: 'Sessions of the clients of this server.',
   stored_context:
     'Contexts show what the models of this server saw, in the views of single actors; an export is in the view of its actor.',
+  shared_state_change:
+    'Operations between earlier values, and idempotency keys: an import has the present values. Its entries have no event.',
   stored_context_message: 'Belongs to stored contexts.',
   stored_context_source: 'Belongs to stored contexts.',
   former_state: 'Earlier values, for reads of the server as of an earlier time.',

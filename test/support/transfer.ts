@@ -7,6 +7,7 @@ import { recordFacts, retractFact } from '../../src/domain/memory/fact/record.ts
 import { addParticipant, removeParticipant } from '../../src/domain/conversation/participant/participant.ts'
 import { refreshUserProfile } from '../../src/domain/memory/profile/refresh.ts'
 import { createConversation } from '../../src/domain/conversation/conversation.ts'
+import { updateSharedState } from '../../src/domain/conversation/shared-state/update-shared-state.ts'
 import { summarize } from '../../src/domain/memory/summary/compact.ts'
 import { appendTurn } from '../../src/domain/turn/append/append.ts'
 import { pinTurn } from '../../src/domain/turn/pin.ts'
@@ -127,6 +128,12 @@ export async function fillTenant(deps: Deps, tenant: Tenant): Promise<[string, s
     participant: { actor: 'dora', historyVisibility: 'SINCE_JOINED' },
   })
   await tenant.append(members, 'dora', 'Hello from Dora.')
+  const state = { conversationId: members, key: 'plan' }
+  await updateSharedState(deps, ann, { ...state, value: { z: 1, a: [null, 2.5] }, schema: { type: 'object' } })
+  await updateSharedState(deps, tenant.as('dora'), { ...state, merge: { more: true } })
+  await updateSharedState(deps, ann, { ...state, key: 'note', value: 'for bob', audience: ['bob'] })
+  const toNull = [{ op: 'add' as const, path: '', value: null }]
+  await updateSharedState(deps, ann, { ...state, key: 'null', patch: toNull })
 
   const open = await tenant.newConversation('ann', 'bob')
   const said = await tenant.append(open, 'ann', 'I live in Bergen and like tea.')

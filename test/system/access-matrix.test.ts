@@ -253,6 +253,7 @@ it('nodes of every type are requested by their ids', () => {
     'Job',
     'Participant',
     'Run',
+    'SharedState',
     'Summary',
     'Transfer',
     'Turn',

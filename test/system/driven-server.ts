@@ -235,6 +235,7 @@ export async function createObjects(
     'turn { id }',
   )
   await run('appendDelta', { turnId: open.id, writerToken, text }, 'turn { id }')
+  await run('updateSharedState', { conversationId, key: text, value: { of: text }, audience }, 'version')
   const { run: waiting } = await run(
     'runTurn',
     {

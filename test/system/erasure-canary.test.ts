@@ -94,6 +94,9 @@ async function derive(
     await run(server, 'appendDelta', { ...given, text: text('aborted') }, 'turn { id }', user)
     await run(server, 'abortTurn', { ...given, reason: canary }, 'turn { id }', user)
     await run(server, 'setPresence', { conversationId, state: 'ONLINE' }, '__typename', user)
+    const state = { conversationId, key: 'plan', clientId: 'state' }
+    await run(server, 'updateSharedState', { ...state, value: { of: text('state') } }, 'state { value }', user)
+    await run(server, 'updateSharedState', { ...state, clientId: 'more', merge: { of: canary } }, 'version', user)
   }
   await run(server, 'recordFacts', { conversationId, userId: user, facts }, 'facts { id }', user)
   await run(server, 'extractFacts', { conversationId }, '__typename', user)
@@ -108,6 +111,7 @@ async function read(server: DrivenServer, conversationId: string, user: string):
     await ask(
       server,
       `query ($id: ID!) { conversation(id: $id) { title metadata participants { nodes { actor displayName } }
+         sharedStates { nodes { key value } }
          turns(first: 20, includeSuperseded: true) { nodes { text author { displayName } } } } }`,
       { id: conversationId },
     ),

@@ -19,6 +19,8 @@ import { reconcileFacts } from '../../src/domain/memory/fact/reconcile/reconcile
 import { undoReconciliation } from '../../src/domain/memory/fact/reconcile/undo-reconciliation.ts'
 import { recordFacts, retractFact } from '../../src/domain/memory/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../src/domain/conversation/participant/participant.ts'
+import { deleteSharedState } from '../../src/domain/conversation/shared-state/delete-shared-state.ts'
+import { updateSharedState } from '../../src/domain/conversation/shared-state/update-shared-state.ts'
 import { setPresence } from '../../src/domain/conversation/presence.ts'
 import { refreshUserProfile } from '../../src/domain/memory/profile/refresh.ts'
 import { resolveApproval } from '../../src/domain/agent/run/approval/resolve-approval.ts'
@@ -273,6 +275,20 @@ const ROWS: Record<string, Row> = {
         supersedeTurn(deps, ada, { turnId: turnIds[0]!, turn: { ...turn('edited'), clientId: 'k' } }),
     same: ({ turn }) => turn,
   },
+  updateSharedState: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        updateSharedState(deps, ada, { conversationId, key: 'plan', merge: { n: 1 }, clientId: 'c' }),
+    same: ({ state, version, seq }) => ({ state, version, seq }),
+  },
+  deleteSharedState: {
+    async prepare({ deps, ada, conversationId }) {
+      await updateSharedState(deps, ada, { conversationId, key: 'plan', value: 1 })
+      return (other) => deleteSharedState(other, ada, { conversationId, key: 'plan' })
+    },
+    fails: 'NOT_FOUND',
+  },
   pinTurn: {
     prepare:
       ({ ada, turnIds }) =>
@@ -464,6 +480,9 @@ const STORED = `
       SELECT jsonb_agg(jsonb_build_array(actor, removed, last_read_seq, display_name, windows, metadata,
         left_at IS NULL) ORDER BY actor)
       FROM participant WHERE conversation_id IN (SELECT * FROM ids)),
+    'states', (
+      SELECT jsonb_agg(jsonb_build_array(key, value, version) ORDER BY key)
+      FROM shared_state WHERE conversation_id IN (SELECT * FROM ids)),
     'facts', (
       SELECT jsonb_agg(jsonb_build_array(object, supersede_reason, supersede_note) ORDER BY object)
       FROM fact WHERE tenant = $1),

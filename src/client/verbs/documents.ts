@@ -110,6 +110,18 @@ export const REMOVE_PARTICIPANT = mutation('removeParticipant', 'participant { .
 export const MARK_READ = mutation('markRead', 'participant { ...Participant }')
 export const SET_PRESENCE = mutation('setPresence', 'participant { ...Participant }')
 
+// Shared state
+export const READ_STATE = complete(`query ReadState(
+  $conversationId: ID, $conversationKey: String, $key: String!, $as: String
+) {
+  conversation(id: $conversationId, key: $conversationKey, as: $as) {
+    sharedState(key: $key) { ...SharedState }
+  }
+}`)
+export const LIST_STATES = listOf('sharedStates', 'SharedState')
+export const UPDATE_STATE = mutation('updateSharedState', 'state { ...SharedState } version seq deduplicated')
+export const DELETE_STATE = mutation('deleteSharedState', 'deletedKey seq')
+
 // Turns
 export const LIST_TURNS = listOf(
   'turns',

@@ -73,6 +73,9 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   Run: `Run {
   id actor startedBy state provider model createdAt endedAt error { code message } tokenUsage { prompt completion }
 }`,
+  SharedState: `SharedState {
+  key value version schema audience updatedBy updatedAt createdAt
+}`,
   Approval: `Approval {
   id callId toolName state requestedAt expiresAt decidedBy decidedAt
 }`,
@@ -106,6 +109,7 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ... on RunChanged { run { ...Run } }
   ... on ApprovalRequested { approval { ...Approval } }
   ... on ApprovalResolved { approval { ...Approval } }
+  ... on SharedStateChanged { key version deleted patch actor }
   ... on Gap { resumeAfterSeq }
 }`,
   InboxEvent: `InboxEvent {

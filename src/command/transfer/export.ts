@@ -150,7 +150,7 @@ export async function exportTo(
 }
 
 /** The types of lines in the order of a file. */
-const TYPES = ['conversation', 'entry', 'turn', 'participant', 'fact', 'profile', 'erasure', 'heldUser']
+const TYPES = ['conversation', 'entry', 'turn', 'participant', 'sharedState', 'fact', 'profile', 'erasure', 'heldUser']
 
 function resultOf(path: string, transfer: Transfer): Result {
   const counts = transfer.counts as Record<string, number>

@@ -8,6 +8,7 @@ import { kindOf, prefixOf, type Kind } from './id.ts'
 /** The columns that identify an object. */
 export type DerivedKey =
   | { kind: 'participant'; conversationId: string; actor: string }
+  | { kind: 'state'; conversationId: string; key: string }
   | { kind: 'profile'; tenant: string; userId: string }
   | { kind: 'viewer'; tenant: string; actor: string }
   | { kind: 'job'; jobId: string }
@@ -21,6 +22,8 @@ export function derivedId(key: DerivedKey): string {
   switch (key.kind) {
     case 'participant':
       return `part_${key.conversationId.slice(CONVERSATION.length)}.${encode(key.actor)}`
+    case 'state':
+      return `state_${key.conversationId.slice(CONVERSATION.length)}.${encode(key.key)}`
     case 'profile':
       return `prof_${encode(key.tenant)}.${encode(key.userId)}`
     case 'viewer':
@@ -32,7 +35,7 @@ export function derivedId(key: DerivedKey): string {
 
 /** Returns the key of an id that `derivedId` returned; null for any other text. */
 export function derivedKey(id: string): DerivedKey | null {
-  const [, prefix, first, second] = /^(part|prof|view)_([\w-]+)\.([\w-]*)$/.exec(id) ?? []
+  const [, prefix, first, second] = /^(part|state|prof|view)_([\w-]+)\.([\w-]*)$/.exec(id) ?? []
   const [, jobId] = /^job_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/.exec(id) ?? []
   const key = jobId === undefined ? keyOf(prefix, first!, second!) : ({ kind: 'job', jobId } as const)
   // Each object has one id: base64url text that encodes the same names differently is rejected.
@@ -44,6 +47,10 @@ function keyOf(prefix: string | undefined, first: string, second: string): Deriv
     case 'part': {
       const conversationId = CONVERSATION + first
       return kindOf(conversationId) ? { kind: 'participant', conversationId, actor: decode(second) } : null
+    }
+    case 'state': {
+      const conversationId = CONVERSATION + first
+      return kindOf(conversationId) ? { kind: 'state', conversationId, key: decode(second) } : null
     }
     case 'prof':
       return { kind: 'profile', tenant: decode(first), userId: decode(second) }

@@ -115,6 +115,15 @@ export const pastTime = time.refine((given) => given.getTime() <= Date.now() + C
   message: `must not be in the future: it may be at most ${CLOCK_SKEW_MS / 1000} s ahead of the server's clock`,
 })
 
+/** Maximum number of actors in an audience. */
+export const MAX_AUDIENCE = 1000
+
+/** An audience: the participants who see an object, besides its author. */
+export const audience = z
+  .array(name)
+  .min(1, 'must not be empty; omit it to include every participant')
+  .max(MAX_AUDIENCE)
+
 /** A count: 0 to the largest Postgres integer. */
 export const count = z.int().min(0, 'must not be negative').max(2_147_483_647, 'must be below 2³¹')
 

@@ -54,7 +54,18 @@ const TEXTS: ReadonlySet<string> = new Set([
   'reason',
 ])
 /** The names of input fields with JSON values in which every string and every key is redacted. */
-const DOCUMENTS: ReadonlySet<string> = new Set(['metadata', 'metadataPatch', 'arguments', 'result', 'data'])
+const DOCUMENTS: ReadonlySet<string> = new Set([
+  'metadata',
+  'metadataPatch',
+  'arguments',
+  'result',
+  'data',
+  'merge',
+  'value',
+])
+
+/** The names of input fields with JSON Pointers, whose keys are redacted like those of the documents. */
+const POINTERS: ReadonlySet<string> = new Set(['path', 'from'])
 
 /** Counts the removed values for /metrics. */
 function count(removed: Removed): void {
@@ -72,6 +83,14 @@ function redactText({ detectors, removed }: Redaction, text: string): string {
   for (const { kind } of found) removed[kind] = (removed[kind] ?? 0) + 1
   return redacted
 }
+
+/** Returns the JSON Pointer with each of its keys redacted. */
+const redactPointer = (redaction: Redaction, pointer: string): string =>
+  pointer
+    .split('/')
+    .map((token) => redactText(redaction, token.replaceAll('~1', '/').replaceAll('~0', '~')))
+    .map((token) => token.replaceAll('~', '~0').replaceAll('/', '~1'))
+    .join('/')
 
 /** Gives each key that is set again another number: `[EMAIL]`, `[EMAIL] 2`, `[EMAIL] 3`. */
 class UniqueKeys {
@@ -92,7 +111,10 @@ class UniqueKeys {
  * @param isDocument whether the field is one of DOCUMENTS or inside one
  */
 function redactValue(redaction: Redaction, value: unknown, name: string, isDocument: boolean): unknown {
-  if (typeof value === 'string') return isDocument || TEXTS.has(name) ? redactText(redaction, value) : value
+  if (typeof value === 'string') {
+    if (!isDocument && POINTERS.has(name)) return redactPointer(redaction, value)
+    return isDocument || TEXTS.has(name) ? redactText(redaction, value) : value
+  }
   if (Array.isArray(value)) return value.map((each) => redactValue(redaction, each, name, isDocument))
   if (value === null || typeof value !== 'object' || value instanceof Date) return value
   const keys = new UniqueKeys()
@@ -134,7 +156,7 @@ export function noteRemoved(
 
 /**
  * Returns the parsed input of a verb as it may be stored. In mode `turns`, sensitive values are removed from the fields
- * TEXTS and DOCUMENTS; counts of the removed values are noted in the audit log.
+ * TEXTS, DOCUMENTS and POINTERS; counts of the removed values are noted in the audit log.
  */
 export async function redactInput<T extends object>(
   deps: RedactionDeps,

@@ -52,6 +52,10 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
   return open
 }
 
+/** Whether the audience includes the actor of the view. */
+export const isInAudience = ({ actor }: Pick<View, 'actor'>, audience: readonly string[] | null): boolean =>
+  audience === null || (actor !== null && audience.includes(actor))
+
 /**
  * Whether the view contains this version of a turn: its seq and position are in windows, and its audience, if any,
  * includes the actor.
@@ -60,7 +64,7 @@ export function sees(view: View, turn: VisibilityFields): boolean {
   return (
     isOpenAt(view.windows, turn.seq)
     && (turn.position === turn.seq || isOpenAt(view.windows, turn.position))
-    && (turn.audience === null || (view.actor !== null && turn.audience.includes(view.actor)))
+    && isInAudience(view, turn.audience)
   )
 }
 

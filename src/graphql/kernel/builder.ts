@@ -8,6 +8,7 @@ import type { ApiKey } from '../../domain/trust/api-key/api-key.ts'
 import type { AuditLine } from '../../domain/trust/audit-page.ts'
 import type { Claim } from '../../domain/agent/claim/claim.ts'
 import type { WakeUp } from '../../domain/agent/claim/wake-up-page.ts'
+import type { SharedState } from '../../domain/conversation/shared-state/shared-state.ts'
 import type { Conversation } from '../../domain/conversation/conversation.ts'
 import type { ErasureReceipt } from '../../domain/trust/erasure/receipt.ts'
 import type { InboxEvent } from '../../domain/turn/journal/inboxes.ts'
@@ -46,6 +47,7 @@ export const builder = new SchemaBuilder<{
     Participant: Participant
     Provider: NamedProvider
     Run: Run
+    SharedState: SharedState
     Summary: Summary
     Turn: Turn
     UserProfile: UserProfile

@@ -77,6 +77,7 @@ type NodeName =
   | 'Job'
   | 'Participant'
   | 'Run'
+  | 'SharedState'
   | 'Summary'
   | 'Turn'
   | 'WakeUp'

@@ -15,6 +15,11 @@ import {
   getUnreadCounts,
 } from '../../domain/conversation/participant/participant-details.ts'
 import { getPresence } from '../../domain/conversation/presence.ts'
+import {
+  getSharedStatePages,
+  getSharedStates,
+  type SharedState,
+} from '../../domain/conversation/shared-state/shared-state.ts'
 import { historyWithSummaries, summarizedThrough } from '../../domain/memory/summary/history.ts'
 import { getPendingAnswers, type PendingAnswer } from '../../domain/agent/claim/pending-answers.ts'
 import { getApprovalPages, getApprovals, type Approval } from '../../domain/agent/run/approval/approval.ts'
@@ -124,6 +129,22 @@ export const loadTokenSums = withoutArgs<TokenSums>(
   byId('token sums', getTokenSums, { prompt: 0, completion: 0, byActor: new Map() }),
 )
 
+const sharedStates = inOrder<StateKey, undefined, SharedState | null>(
+  'shared state',
+  getSharedStates,
+  ({ conversationId, key }) => `${conversationId} ${key}`,
+)
+
+/** The shared state at the key; null if there is none that the viewer sees. */
+export const loadSharedState = (context: RequestContext, key: StateKey) => sharedStates(context, key, undefined)
+
+/** A page of the conversation's shared state in the viewer's view, by key. */
+export const loadPageOfStates: Load<string, Paging, Page<SharedState>> = byId(
+  'page of shared state',
+  getSharedStatePages,
+  NO_PAGE,
+)
+
 /** The fact, superseded or not; null if it does not exist or the viewer cannot see it. */
 export const loadFact = withoutArgs<Fact | null>(byId('fact', getFacts, null))
 
@@ -153,6 +174,7 @@ export const loadSummaries = withoutArgs<Summary[]>(byId('summaries', coveringSu
 /** The last turn that the conversation's summaries cover; null without summaries. */
 export const loadSummarizedThrough = withoutArgs<Turn | null>(byId('summarized through', summarizedThrough, null))
 
+type StateKey = { conversationId: string; key: string }
 type ParticipantKey = { conversationId: string; actor: string }
 const participantKey = ({ conversationId, actor }: ParticipantKey) => `${conversationId} ${actor}`
 

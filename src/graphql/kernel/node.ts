@@ -10,7 +10,16 @@ import { getProfiles } from '../../domain/memory/profile/profile.ts'
 import { InvalidInput } from '../../errors.ts'
 import { asArg } from './view/named.ts'
 import { builder } from './builder.ts'
-import { loadApproval, loadConversation, loadFact, loadParticipant, loadRun, loadSummary, loadTurn } from './loaders.ts'
+import {
+  loadApproval,
+  loadConversation,
+  loadFact,
+  loadParticipant,
+  loadRun,
+  loadSharedState,
+  loadSummary,
+  loadTurn,
+} from './loaders.ts'
 import type { RequestContext } from './request.ts'
 
 /** Maximum number of ids in one `nodes`. */
@@ -25,6 +34,7 @@ type NodeType =
   | 'Job'
   | 'Participant'
   | 'Run'
+  | 'SharedState'
   | 'Summary'
   | 'Transfer'
   | 'Turn'
@@ -78,6 +88,8 @@ function derivedNode({ viewer, reading, work }: RequestContext, id: string): [No
   switch (key?.kind) {
     case 'participant':
       return ['Participant', (context) => loadParticipant(context, key)]
+    case 'state':
+      return ['SharedState', (context) => loadSharedState(context, key)]
     case 'profile': {
       const read = async () => (await getProfiles(reading, viewer, [key.userId])).get(key.userId) ?? null
       return key.tenant === viewer.tenant ? ['UserProfile', () => work.read(read)] : null

@@ -6,7 +6,14 @@
 import pg, { type PoolClient } from 'pg'
 
 /** The partitioned tables. Their primary keys contain `conversation_id`. @internal Exported for tests. */
-export const PARTITIONED_TABLES = ['turn', 'entry', 'turn_vector', 'tool_call', 'tool_result'] as const
+export const PARTITIONED_TABLES = [
+  'turn',
+  'entry',
+  'turn_vector',
+  'tool_call',
+  'tool_result',
+  'shared_state_change',
+] as const
 
 /** The number of partitions of the database differs from the setting. */
 export class PartitionError extends Error {

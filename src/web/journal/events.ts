@@ -32,6 +32,7 @@ const KINDS: Record<string, Kind> = {
   PresenceChanged: { words: 'Presence changed', category: 'participants' },
   SummaryWritten: { words: 'Summary written', category: 'memory' },
   FactsChanged: { words: 'Facts changed', category: 'memory' },
+  SharedStateChanged: { words: 'Shared state changed', category: 'conversation' },
   ConversationUpdated: { words: 'Conversation updated', category: 'conversation' },
   ConversationDeleted: { words: 'Conversation deleted', category: 'conversation' },
   Gap: { words: 'Entries skipped', category: 'conversation' },
@@ -116,6 +117,8 @@ export function gistOf(event: FollowedEvent, nameOf: (actor: string) => string):
       return `${nameOf(event.participant.actor)} read up to entry ${event.participant.lastReadSeq}`
     case 'PresenceChanged':
       return `${nameOf(event.participant.actor)} is ${lower(event.state)}`
+    case 'SharedStateChanged':
+      return `${nameOf(event.actor)} ${event.deleted ? 'deleted' : 'changed'} “${event.key}”, version ${event.version}`
     case 'ConversationUpdated':
       return `Version ${event.conversation.version}${
         event.conversation.title === null ? '' : `, “${shorten(event.conversation.title, MAX_QUOTE)}”`

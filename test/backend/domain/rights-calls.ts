@@ -112,6 +112,16 @@ async function claimed(cell: Cell): Promise<string> {
   return claim.turnId
 }
 
+/** Returns the key of a state that "guest" has written. */
+async function stateOf(cell: Cell): Promise<{ conversationId: string; key: string }> {
+  const name = { conversationId: cell.given.id, key: 'state' }
+  await domain.updateSharedState(cell.deps, trustedAs(cell, 'guest'), { ...name, merge: {} })
+  return name
+}
+
+/** Whether the read found what it must: a former participant sees no state, as it sees nothing of the present. */
+const isSeen = ({ relation }: Cell, found: boolean) => found !== (relation === 'FORMER')
+
 const abort = (cell: Cell, turnId: string) =>
   domain.abortTurn(cell.deps, trustedAs(cell, 'guest'), { turnId, writerToken: WRITER }).catch(() => {})
 
@@ -505,6 +515,41 @@ const TURNS: Call[] = [
       return domain
         .abortTurn(cell.deps, cell.viewer, { turnId, writerToken: WRITER })
         .finally(() => abort(cell, turnId))
+    },
+  },
+  {
+    verb: 'updateSharedState',
+    is: 'CHANGE',
+    run: ({ deps, viewer, given }) =>
+      domain.updateSharedState(deps, viewer, { conversationId: given.id, key: 'plan', merge: { n: 1 } }),
+  },
+  {
+    verb: 'updateSharedState',
+    conditions: ['stateSchema'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer } = cell
+      return domain.updateSharedState(deps, viewer, { ...(await stateOf(cell)), schema: { title: unique() } })
+    },
+  },
+  {
+    verb: 'deleteSharedState',
+    is: 'PRESENT',
+    run: async (cell) => domain.deleteSharedState(cell.deps, cell.viewer, await stateOf(cell)),
+  },
+  {
+    verb: 'getSharedStates',
+    async run(cell) {
+      const [state] = await domain.getSharedStates(cell.deps, cell.viewer, [await stateOf(cell)])
+      return isSeen(cell, state !== null)
+    },
+  },
+  {
+    verb: 'getSharedStatePages',
+    async run(cell) {
+      const { conversationId } = await stateOf(cell)
+      const pages = await domain.getSharedStatePages(cell.deps, cell.viewer, [conversationId], {})
+      return isSeen(cell, pages.get(conversationId)!.items.length > 0)
     },
   },
   {

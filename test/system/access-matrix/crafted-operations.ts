@@ -25,7 +25,11 @@ const asWriters =
     )
 
 export const CRAFTED: Partial<Record<string, Crafted>> = {
-  'Query.conversation': () => [`{ conversation(key: "hidden") { id title } }`],
+  'Query.conversation': ({ conversation }) => [
+    `{ conversation(key: "hidden") { id title } }`,
+    `{ conversation(id: ${text(conversation)}) {
+      sharedState(key: ${text(CANARY)}) { key value } sharedStates { nodes { key value version schema audience } } } }`,
+  ],
   'Query.conversations': () => [
     `{ conversations { edges { cursor node { key title lastSeq turnCount participants { nodes { actor } } } }
       pageInfo { hasNextPage } } }`,
@@ -46,6 +50,7 @@ export const CRAFTED: Partial<Record<string, Crafted>> = {
     return [
       `{ nodes(ids: ${text([turn, open, fact, run, approval, ...others])}) { __typename id } }`,
       `{ nodes(ids: ${text([conversation, ...participants])}) { __typename } }`,
+      `{ nodes(ids: ${text([derivedId({ kind: 'state', conversationId: conversation, key: CANARY })])}) { __typename } }`,
     ]
   },
   'Query.recall': ({ conversation }) =>

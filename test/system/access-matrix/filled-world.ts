@@ -3,6 +3,7 @@
 
 import { createApiKey } from '../../../src/domain/trust/api-key/api-key.ts'
 import { createConversation, updateConversation } from '../../../src/domain/conversation/conversation.ts'
+import { updateSharedState } from '../../../src/domain/conversation/shared-state/update-shared-state.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { recordFacts, retractFact } from '../../../src/domain/memory/fact/record.ts'
 import type { Fact } from '../../../src/domain/memory/fact/fact.ts'
@@ -182,6 +183,9 @@ function filler(deps: Deps) {
   async function privateObjects(tenant: Tenant, conversationId: string): Promise<Ids> {
     const ann = tenant.as('ann')
     const metadata = { [CANARY]: CANARY }
+    const state = { conversationId, key: CANARY, value: metadata, audience: ['bob'] }
+    await updateSharedState(deps, ann, state)
+    await updateSharedState(deps, ann, { ...state, value: [CANARY] })
     const first = await tenant.append(conversationId, 'ann', `${CANARY} one`, { ...toBob, metadata, model: CANARY })
     const edits = [first.id]
     for (const edit of [{ content: `${CANARY} two` }, { parts: [call(CANARY)] }]) {

@@ -358,7 +358,7 @@ export const withoutHeader = (files: readonly SourceFile[]): string[] =>
 export const meaninglessNames = (files: readonly SourceFile[]): string[] =>
   files
     .map(({ path }) => path)
-    .filter((path) => /(^|\/|-)(utils?|helpers?|common|misc|shared|stuff|lib)(\.|\/|-)/i.test(path))
+    .filter((path) => /(^|\/|-)(utils?|helpers?|common|misc|shared(?!-state)|stuff|lib)(\.|\/|-)/i.test(path))
 
 /** Imports of files outside src. */
 export const importsOutsideSource = (files: readonly SourceFile[]): string[] =>

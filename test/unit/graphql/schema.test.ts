@@ -95,6 +95,7 @@ describe('the GraphQL schema', () => {
       'ParticipantConnection',
       'ReplyConnection',
       'RunConnection',
+      'SharedStateConnection',
       'SummaryConnection',
       'TurnConnection',
       'WakeUpConnection',

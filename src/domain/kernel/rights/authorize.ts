@@ -5,6 +5,7 @@
 import { NotAllowed, NotFound } from '../../../errors.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { readLastSeq } from '../../../store/sql/turn/journal/read-journal.ts'
+import { isHeld } from '../../../store/sql/trust/erasure/erasures.ts'
 import { lockJournal, type LockedJournal } from '../../../store/sql/turn/journal/write-entry.ts'
 import type { Platform } from '../platform.ts'
 import { reaches, relationOf } from './relation.ts'
@@ -163,3 +164,20 @@ async function membershipOf(tx: Tx, actor: string, conversationId: string): Prom
 
 export const notParticipant = (actor: string) =>
   new NotAllowed(`${JSON.stringify(actor)} is not in the conversation: add it as a participant first.`)
+
+/**
+ * Checks that neither the conversation nor one of the actors is under legal hold (legal-hold.ts). Call it under the
+ * conversation's lock.
+ * @throws NotAllowed
+ */
+export async function requireNoHold(
+  db: Tx,
+  tenant: string,
+  conversationId: string | null,
+  actors: readonly string[],
+): Promise<void> {
+  if (await isHeld(db, tenant, conversationId, actors)) {
+    const subject = conversationId === null ? 'This user' : 'This conversation or one of the users concerned'
+    throw new NotAllowed(`${subject} is under legal hold. End the hold with setLegalHold first.`)
+  }
+}

@@ -82,6 +82,11 @@ export const CONDITIONS = {
     when: 'that gives `agent` settings',
     reason: 'The server calls a provider for such a participant, and the operator pays for the calls.',
   },
+  stateSchema: {
+    ...MANAGED,
+    when: 'that changes the `schema` of an existing key',
+    reason: 'The schema decides which values all participants may write.',
+  },
   factsAboutOthers: {
     ...PRESENT,
     when: 'about facts of a conversation that are not about the viewer',
@@ -183,6 +188,11 @@ const RULES = {
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },
+  // Shared state
+  updateSharedState: { right: 'write', limited: 'ONE', conditions: ['stateSchema'] },
+  deleteSharedState: { right: 'write', limited: 'ONE' },
+  getSharedStates: { right: 'read', limited: 'OBJECTS' },
+  getSharedStatePages: { right: 'read', limited: 'OBJECTS' },
   // Turns
   appendTurn: { right: 'write', limited: 'ONE', conditions: TURN },
   appendTurns: { right: 'write', limited: 'ONE', conditions: TURN },

@@ -5,12 +5,17 @@ import { NotFound } from '../../../errors.ts'
 import { readConversationsSupersededBy } from '../../../store/sql/trust/erasure/erased-facts.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { lockConversations, appendFactsChanged } from '../../memory/fact/write.ts'
-import { authorize, requireChange, requireConversation, requirePermits } from '../../kernel/rights/authorize.ts'
+import {
+  authorize,
+  requireChange,
+  requireConversation,
+  requirePermits,
+  requireNoHold,
+} from '../../kernel/rights/authorize.ts'
 import { kindOf } from '../../kernel/id.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { announceDeleted } from '../../kernel/live/publisher.ts'
 import type { Viewer } from '../../kernel/view.ts'
-import { requireNoHold } from './legal-hold.ts'
 import { writeReceipt, type ErasureReceipt } from './receipt.ts'
 import { deleteWithDerivatives, releaseDerivatives } from './run-derivatives.ts'
 

@@ -117,6 +117,10 @@ export const countTurns: PrepareDelete = async (tx, { conversationId }) => ({
   rows: await tx.turn.count({ where: { conversationId } }),
 })
 
+export const countStates: PrepareDelete = async (tx, { conversationId }) => ({
+  rows: await tx.sharedState.count({ where: { conversationId } }),
+})
+
 export const countSummaries: PrepareDelete = async (tx, { conversationId }) => ({
   rows: await tx.summary.count({ where: { conversationId } }),
 })

@@ -5,7 +5,7 @@
 
 import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
 import { CASCADE, type Derivative } from './derivative.ts'
-import { countSummaries, countTurns, recount, renewTitle, revokeCoverage } from './derivative-steps.ts'
+import { countStates, countSummaries, countTurns, recount, renewTitle, revokeCoverage } from './derivative-steps.ts'
 import {
   clearTitle,
   endStreams,
@@ -164,6 +164,28 @@ export const DERIVATIVES: readonly Derivative[] = [
     onDelete: { ...CASCADE, prepare: countSummaries },
   },
   ...AGENT_DERIVATIVES,
+  {
+    table: 'shared_state',
+    data: 'The values that participants have written by updateSharedState, not from turns.',
+    onEdit: { how: 'Kept: no value is computed from a turn.' },
+    onErase: {
+      how:
+        'Kept: no value is computed from a turn. deleteSharedState deletes a value. Erasing a user deletes the values that '
+        + 'only this user has changed or sees.',
+    },
+    onDelete: { ...CASCADE, prepare: countStates },
+  },
+  {
+    table: 'shared_state_change',
+    data: 'The actor, the version and the patch of each change of a value, and the digest client_hash.',
+    onEdit: { how: 'Kept, like the values.' },
+    onErase: {
+      how:
+        'Kept, like the values. Deleting a value, or erasing the user who made the change, sets patch and client_hash to '
+        + 'null.',
+    },
+    onDelete: CASCADE,
+  },
   {
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',

@@ -11,14 +11,20 @@ import {
 import type { LockedJournal } from '../../../store/sql/turn/journal/write-entry.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
-import { authorize, isWithinReach, requireChange, requirePermits, trusted } from '../../kernel/rights/authorize.ts'
+import {
+  authorize,
+  isWithinReach,
+  requireChange,
+  requirePermits,
+  trusted,
+  requireNoHold,
+} from '../../kernel/rights/authorize.ts'
 import { appendFactsChanged, lockConversations } from '../../memory/fact/write.ts'
 import { id, parse } from '../../kernel/input.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
 import { getTurns, type Turn } from '../../turn/turn.ts'
 import type { Viewer } from '../../kernel/view.ts'
-import { requireNoHold } from './legal-hold.ts'
 import { toReceipt, writeReceipt, type ErasureReceipt } from './receipt.ts'
 import { eraseWithDerivatives, releaseDerivatives } from './run-derivatives.ts'
 

@@ -33,17 +33,17 @@ import { clearDecisionsOf } from '../../../store/sql/agent/approval/approvals.ts
 import type { Tx } from '../../../store/db/db.ts'
 import { changeResponse } from '../../agent/definition/agent-settings.ts'
 import { auditRecord } from '../../kernel/audit/line.ts'
-import { authorize, requirePermits } from '../../kernel/rights/authorize.ts'
+import { authorize, requirePermits, requireNoHold } from '../../kernel/rights/authorize.ts'
 import { derivedId } from '../../kernel/derived-id.ts'
 import { appendFactsChanged, lockConversations } from '../../memory/fact/write.ts'
 import { name, parse } from '../../kernel/input.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { announceEntries, announcePresence } from '../../kernel/live/publisher.ts'
 import type { Viewer } from '../../kernel/view.ts'
+import { eraseStatesOf } from '../../conversation/shared-state/delete-shared-state.ts'
 import { finishFacts } from './erase-steps.ts'
 import { readErasure, type Erasure } from './erasure.ts'
 import { erasePositions } from './erase-turn.ts'
-import { requireNoHold } from './legal-hold.ts'
 import { HELD, hashOfUser, receiptOf, receiptRecord } from './receipt.ts'
 
 /** Maximum number of turns that one transaction erases. */
@@ -63,10 +63,10 @@ export type EraseUserInput = z.input<typeof eraseUserInput>
 /**
  * Erases the user's turns, display names, metadata, agent settings, profile and presence, the options of its runs, the
  * texts of its decisions about approvals, the facts about the user or asserted by it, the contexts stored in its view,
- * and the title and metadata of conversations that it owns. Messages of other stored contexts that quote any of this
- * lose their content. Cancels imports that are writing turns of the user. Skips conversations under legal hold. Erases
- * for up to INLINE_MS; a background task continues. If the user has an unfinished erasure, continues it instead of
- * starting another one.
+ * the title and metadata of conversations that it owns, and what it wrote into shared state (eraseStatesOf). Messages of
+ * other stored contexts that quote any of this lose their content. Cancels imports that are writing turns of the user.
+ * Skips conversations under legal hold. Erases for up to INLINE_MS; a background task continues. If the user has an
+ * unfinished erasure, continues it instead of starting another one.
  * @throws InvalidInput @throws NotAllowed if rights.ts denies the call, or if the user is under legal hold
  */
 export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUserInput): Promise<Erasure> {
@@ -191,8 +191,8 @@ async function clearParticipant(tx: Tx, conversationId: string, actor: string): 
 }
 
 /**
- * Clears the participant's display name, metadata and settings, the options of its runs, and its presence; if the user
- * owns the conversation, also the title and the metadata of the conversation.
+ * Clears the participant's display name, metadata and settings, the options of its runs, its presence, and what it wrote
+ * into the shared state; if the user owns the conversation, also the title and the metadata of the conversation.
  */
 async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<void> {
   const { id, tenant, subject: user, throughConversation: conversationId } = erasure
@@ -212,7 +212,12 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
         where: { conversationId, viewer: user, options: { not: {} } },
         data: { options: {} },
       })
-      await addErasureCounts(tx, id, { participant: participants, title: titles, run: runs })
+      const { states, patches, seqs: changes } = await eraseStatesOf(tx, conversationId, user)
+      seqs.push(...changes)
+      await addErasureCounts(tx, id, {
+        ...{ participant: participants, title: titles, run: runs },
+        ...{ shared_state: states, shared_state_change: patches },
+      })
     }
     await saveProgress(tx, erasure, conversationId, ALL_POSITIONS)
     const [first, last] = [seqs[0], seqs.at(-1)]

@@ -1,9 +1,8 @@
 // Legal holds: while a conversation or a user is under one, nothing deletes or erases its data.
 
 import { z } from 'zod'
-import { InvalidInput, NotAllowed, NotFound } from '../../../errors.ts'
+import { InvalidInput, NotFound } from '../../../errors.ts'
 import type { Tx } from '../../../store/db/db.ts'
-import { isHeld } from '../../../store/sql/trust/erasure/erasures.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { auditRecord } from '../../kernel/audit/line.ts'
 import { authorize } from '../../kernel/rights/authorize.ts'
@@ -57,21 +56,4 @@ async function holdUser(tx: Tx, tenant: string, userId: string, legalHold: boole
     ? await tx.heldUser.createMany({ data: [{ tenant, userId }], skipDuplicates: true })
     : await tx.heldUser.deleteMany({ where: { tenant, userId } })
   return count > 0
-}
-
-/**
- * Checks that neither the conversation nor one of the actors is under legal hold. Call it under the conversation's
- * lock.
- * @throws NotAllowed
- */
-export async function requireNoHold(
-  db: Tx,
-  tenant: string,
-  conversationId: string | null,
-  actors: readonly string[],
-): Promise<void> {
-  if (await isHeld(db, tenant, conversationId, actors)) {
-    const subject = conversationId === null ? 'This user' : 'This conversation or one of the users concerned'
-    throw new NotAllowed(`${subject} is under legal hold. End the hold with setLegalHold first.`)
-  }
 }

@@ -23,11 +23,13 @@ export type FilePosition = {
 function advanced(state: FilePosition['state'], line: Line): FilePosition['state'] {
   switch (line.type) {
     case 'conversation':
-      return { id: line.id, lastSeq: line.lastSeq, seq: 0, hasHead: false, participants: 0 }
+      return { id: line.id, lastSeq: line.lastSeq, seq: 0, hasHead: false, participants: 0, states: 0 }
     case 'entry':
       return { ...state!, seq: line.seq }
     case 'participant':
       return { ...state!, hasHead: true, participants: state!.participants + 1 }
+    case 'sharedState':
+      return { ...state!, hasHead: true, states: state!.states + 1 }
     case 'conversationEnd':
       return null
     default:

@@ -21,6 +21,8 @@ import {
 import * as columns from '../../../store/sql/trust/transfer/columns.ts'
 import type { Column, ColumnType } from '../../../store/sql/trust/transfer/columns.ts'
 import { nearest } from '../../../text/nearest.ts'
+import { stateValue } from '../../conversation/shared-state/state-input.ts'
+import { jsonSchema } from '../../kernel/json-schema.ts'
 import { statementShape } from '../../memory/fact/content-hash.ts'
 import { id, isTooDeep, json, name, storable, TOO_DEEP } from '../../kernel/input.ts'
 import { createHash } from 'node:crypto'
@@ -51,6 +53,7 @@ const TYPES: Record<ColumnType, z.ZodType> = {
   'double precision': z.number(),
   boolean: z.boolean(),
   jsonb: json,
+  json,
   timestamptz: time,
   participant_kind: z.enum(ParticipantKind),
   conversation_visibility: z.enum(ConversationVisibility),
@@ -66,7 +69,19 @@ const TYPES: Record<ColumnType, z.ZodType> = {
 }
 
 /** Properties with names of at most 200 characters: the keys of objects, which indexes contain. */
-const NAMES = new Set(['owner', 'actor', 'userId', 'assertedBy', 'key', 'keyScope', 'agentName', 'clientId', 'source'])
+const NAMES = new Set([
+  'owner',
+  'actor',
+  'userId',
+  'assertedBy',
+  'key',
+  'keyScope',
+  'agentName',
+  'clientId',
+  'source',
+  'updatedBy',
+  'soleWriter',
+])
 
 function typeOf({ key, type, nullable, fallback }: Column): z.ZodType {
   const schema = NAMES.has(key) ? name : TYPES[type]
@@ -107,6 +122,14 @@ const LINES = {
     }),
   ),
   participant: z.strictObject(shapeOf(columns.PARTICIPANT, { type: z.literal('participant'), windows })),
+  sharedState: z.strictObject(
+    shapeOf(columns.SHARED_STATE, {
+      type: z.literal('sharedState'),
+      value: stateValue.optional(),
+      schema: jsonSchema.optional(),
+      version: seq.min(1),
+    }),
+  ),
   conversationEnd: z.strictObject({
     type: z.literal('conversationEnd'),
     id: id('conversation'),
@@ -150,6 +173,7 @@ export type EntryLine = Values & {
 }
 export type ConversationLine = Values & { type: 'conversation'; id: string; owner: string; lastSeq: number }
 export type ParticipantLine = Values & { type: 'participant'; actor: string }
+export type StateLine = Values & { type: 'sharedState'; key: string }
 export type ConversationEnd = { type: 'conversationEnd'; id: string; sha256?: string }
 export type FactLine = Values & { type: 'fact'; id: string; sources: (Values & { conversationId?: string })[] }
 export type ListLine = Values & { type: 'profile' | 'erasure' | 'heldUser' }
@@ -160,7 +184,15 @@ export type EndLine = {
   sha256: string
   manifestSha256: string
 }
-export type Line = ConversationLine | EntryLine | ParticipantLine | ConversationEnd | FactLine | ListLine | EndLine
+export type Line =
+  | ConversationLine
+  | EntryLine
+  | ParticipantLine
+  | StateLine
+  | ConversationEnd
+  | FactLine
+  | ListLine
+  | EndLine
 
 const manifestShape = z.strictObject({
   type: z.literal('manifest'),

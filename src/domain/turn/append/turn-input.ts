@@ -4,7 +4,7 @@
 
 import { z } from 'zod'
 import { Role } from '../../../store/generated/enums.ts'
-import { count, id, metadata, name, pastTime, text } from '../../kernel/input.ts'
+import { audience, count, id, metadata, name, pastTime, text } from '../../kernel/input.ts'
 import { parts } from '../content.ts'
 import { hash } from 'node:crypto'
 
@@ -14,9 +14,6 @@ const citation = z.object({
   chunk: text(65_536).nullish(),
   score: z.number().nullish(),
 })
-
-/** Maximum number of actors in an audience. */
-export const MAX_AUDIENCE = 1000
 
 /** A clientId that runs use for the results of their calls. */
 const OF_RUN = /^run_\w{26}:\d+$/
@@ -31,7 +28,7 @@ export const turnInput = z.object({
   content: z.string().nullish(),
   parts: parts.nullish(),
   clientId: clientId.nullish(),
-  audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
+  audience: audience.nullish(),
   replyToId: id('turn').nullish(),
   contextId: id('context').nullish(),
   pinned: z.boolean().nullish(),

@@ -61,6 +61,8 @@ export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
     case 'ApprovalRequested':
     case 'ApprovalResolved':
       return BASE_BYTES + jsonSize(event.approval.editedArguments) + (event.approval.reason?.length ?? 0)
+    case 'SharedStateChanged':
+      return BASE_BYTES + jsonSize(event.patch)
     case 'RunStarted':
     case 'RunChanged':
       return runSize(event.run)

@@ -10,7 +10,15 @@ import type { SummaryRow } from '../../../store/sql/memory/summary/read-summarie
 import type { OpenPart } from '../../../store/sql/turn/streaming/open-content.ts'
 import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../../conversation/participant/participant.ts'
-import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, type View } from '../../kernel/view.ts'
+import {
+  isInAudience,
+  isOpenAt,
+  sees,
+  seesAllOf,
+  seesConversation,
+  type VisibilityFields,
+  type View,
+} from '../../kernel/view.ts'
 import { toRun, type Run } from '../../agent/definition/visible.ts'
 
 type Common = { conversationId: string; at: Date }
@@ -55,6 +63,20 @@ export type ApprovalEvent = Common & {
 }
 /** `run` has its current state; `projectEvent` removes the fields that only the engine needs. */
 export type RunEvent = Common & { type: 'RunStarted' | 'RunChanged'; seq: number; run: RunRow }
+/**
+ * The state of a key was created, changed or deleted. `patch` are the operations from the version before; null if they
+ * are not kept. `audience` determines the visibility.
+ */
+export type SharedStateChanged = Common & {
+  type: 'SharedStateChanged'
+  seq: number
+  key: string
+  version: number
+  deleted: boolean
+  patch: unknown[] | null
+  actor: string
+  audience: readonly string[] | null
+}
 export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
@@ -67,6 +89,7 @@ export type JournalEvent =
   | FactsChanged
   | ApprovalEvent
   | RunEvent
+  | SharedStateChanged
 
 /** Returns the turn that the entry opened, if it is still open: a new turn, or a newer version of one; otherwise null. */
 export function openedBy(event: JournalEvent): TurnRow | null {
@@ -137,6 +160,7 @@ export const EVENT_TYPES = [
   'ApprovalResolved',
   'RunStarted',
   'RunChanged',
+  'SharedStateChanged',
 ] as const satisfies readonly ConversationEvent['type'][]
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -155,6 +179,7 @@ export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
 export type VisibleRun = Omit<RunEvent, 'run'> & { run: Run }
 export type VisibleDelta = Omit<TurnDelta, 'of'>
 export type VisiblePartDelta = Omit<TurnPartDelta, 'of'>
+export type VisibleStateChange = Omit<SharedStateChanged, 'audience'>
 export type VisibleApproval = Omit<ApprovalEvent, 'of'>
 
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
@@ -176,6 +201,7 @@ export type VisibleEvent =
   | VisibleDelta
   | VisiblePartDelta
   | VisibleApproval
+  | VisibleStateChange
 
 /**
  * Whether a viewer with that view receives the deltas of a streaming turn: the view is open now and contains the turn.
@@ -222,6 +248,8 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       const { seq, audience } = event.run
       return isOpenAt(view.windows, event.seq) && seq !== null && sees(view, { seq, position: seq, audience })
     }
+    case 'SharedStateChanged':
+      return isOpenAt(view.windows, event.seq) && isInAudience(view, event.audience)
     case 'TurnDelta':
     case 'TurnPartDelta':
       return isTextVisible(view, event.of)
@@ -252,6 +280,10 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
       const { facts, ...rest } = event
       const visibleIds = facts.filter((fact) => sees(view, fact)).map(({ id }) => id)
       return { ...rest, factIds: [...new Set(visibleIds)] }
+    }
+    case 'SharedStateChanged': {
+      const { audience, ...rest } = event
+      return rest
     }
     case 'RunStarted':
     case 'RunChanged':

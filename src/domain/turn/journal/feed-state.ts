@@ -229,13 +229,17 @@ export function missingFor(
   return known ? (start > known.text.length ? 'content' : null) : isNext ? null : 'content'
 }
 
+/** The audience of the turn or the state that the entry is about; null for none. */
+const audienceOf = (event: JournalEvent): readonly string[] | null =>
+  'turn' in event ? event.turn.audience : event.type === 'SharedStateChanged' ? event.audience : null
+
 /** Whether the entry may change views. If so, the participants and the visibility must be read before it is emitted. */
 export const changesViews = ({ participants }: FeedState, event: JournalEvent): boolean =>
   event.type === 'ParticipantJoined'
   || event.type === 'ParticipantLeft'
   || event.type === 'ParticipantUpdated'
   || event.type === 'ConversationUpdated'
-  || ('turn' in event && event.turn.audience?.some((actor) => !participants.get(actor)?.addressed) === true)
+  || audienceOf(event)?.some((actor) => !participants.get(actor)?.addressed) === true
 
 export const viewOf = ({ participants, visibility }: FeedState, actor: string): View =>
   viewIn(visibility, participants.get(actor))

@@ -65,6 +65,11 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       const { turn, approval } = row
       return turn && approval && { ...common, type: APPROVAL_EVENTS[row.kind], approval, of: visibilityOf(turn) }
     }
+    case 'STATE_CHANGED': {
+      if (row.change === null) return null
+      const { key, version, deleted, patch, actor, audience } = row.change
+      return { ...common, type: 'SharedStateChanged', key, version, deleted, patch, actor, audience }
+    }
     case 'RUN_STARTED':
     case 'RUN_CHANGED':
       return row.run && { ...common, type: RUN_EVENTS[row.kind], run: row.run }

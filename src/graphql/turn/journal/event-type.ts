@@ -34,5 +34,6 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     APPROVAL_RESOLVED: value('ApprovalResolved', 'Events of the type `ApprovalResolved`.'),
     RUN_STARTED: value('RunStarted', 'Events of the type `RunStarted`.'),
     RUN_CHANGED: value('RunChanged', 'Events of the type `RunChanged`: states of runs.'),
+    SHARED_STATE_CHANGED: value('SharedStateChanged', 'Events of the type `SharedStateChanged`.'),
   },
 })

@@ -66,6 +66,13 @@ export const visible = (t = 't', v = 'v'): Sql =>
   AND (${t}.audience IS NULL OR ${v}.actor = ANY (${t}.audience)))`)
 
 /**
+ * Whether the view `v` contains the shared state `s`, which is as visible as the present: to viewers whose last window is
+ * open, and who are in its audience.
+ */
+export const stateVisible = (s = 's', v = 'v'): Sql =>
+  raw(`(cardinality(${v}.windows) % 2 = 1 AND (${s}.audience IS NULL OR ${v}.actor = ANY (${s}.audience)))`)
+
+/**
  * Whether the visible version `t` is the newest visible version of its turn. All versions have the same audience.
  * @param conversation the conversation's id; if it is a parameter, Postgres reads only one partition (partitions.ts)
  */

@@ -18,6 +18,9 @@ describe.each(backends)('an object on $name', (backend) => {
       `mutation ($id: ID!) {
         extractFacts(input: { conversationId: $id }) { ... on ExtractFactsPayload { facts { __typename id } } }
         summarize(input: { conversationId: $id }) { ... on SummarizePayload { summary { __typename id } } }
+        updateSharedState(input: { conversationId: $id, key: "plan/é", value: 1 }) {
+          ... on UpdateSharedStatePayload { state { __typename id } }
+        }
       }`,
       { id: conversationId },
     )
@@ -38,6 +41,7 @@ describe.each(backends)('an object on $name', (backend) => {
       ...participants.nodes,
       ...found.extractFacts.facts,
       found.summarize.summary,
+      found.updateSharedState.state,
       read.viewer,
     ]
     const ids = objects.map(({ id }) => id)

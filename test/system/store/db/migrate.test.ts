@@ -171,8 +171,7 @@ const types: Record<string, string> = {
 }
 
 /** The type that an attribute names; undefined for the usual type. */
-const narrower = (rest: string) =>
-  /@db\.SmallInt\b/.test(rest) ? 'smallint' : /@db\.Date\b/.test(rest) ? 'date' : undefined
+const narrower = (rest: string) => /@db\.(SmallInt|Date|Json)\b/.exec(rest)?.[1]?.toLowerCase()
 
 /** A field of schema.prisma: its name, its type or Unsupported("…"), [] or ?, and its attributes. */
 const FIELD = /^(?<name>\w+)\s+(?:Unsupported\("(?<other>[^"]+)"\)|(?<type>\w+))(?<mark>\[\]|\?)?(?<rest>.*)$/

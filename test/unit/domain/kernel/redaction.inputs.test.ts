@@ -46,6 +46,7 @@ const KEPT: Record<string, readonly string[]> = {
     'mediaType',
     'model',
     'name',
+    'op',
     'provider',
     'summarizerModel',
   ],

@@ -2,15 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import type { ProviderToolCall } from '../../../../providers/ports/provider-adapter.ts'
+import { canonicalJson } from '../../../kernel/merge-patch.ts'
 import { partsOf } from '../../../turn/content.ts'
-
-/** Returns a JSON value in the canonical form of RFC 8785: no white space, and keys sorted by their UTF-16 units. */
-function canonicalJson(value: unknown): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`).join()}}`
-}
 
 /**
  * Returns the SHA-256 hash, 64 lower-case hexadecimal digits, of `{"arguments":…,"callId":…,"toolName":…}` in the

@@ -5,7 +5,7 @@ import type { ProviderToolCall, ProviderToolDefinition } from '../../../../provi
 import type { Platform } from '../../../kernel/platform.ts'
 import { isTooDeep, storable, TOO_DEEP } from '../../../kernel/input.ts'
 import { APPROVAL_SECONDS, type ToolDefinition } from '../../definition/tool-definition.ts'
-import { problemOf } from './arguments.ts'
+import { problemOf } from '../../../kernel/json-schema.ts'
 
 export type ToolContext = {
   tenant: string
@@ -105,6 +105,8 @@ export function offeredTools(defined: readonly ToolDefinition[] | null | undefin
   })
 }
 
+const UNCHECKED = 'The arguments cannot be checked against the schema of the tool.'
+
 /** Returns the problems by call id: the tool is unknown, or the arguments do not match its schema. */
 export function invalidCalls(calls: readonly ProviderToolCall[], tools: readonly OfferedTool[]): Map<string, string> {
   const problems = new Map<string, string>()
@@ -114,7 +116,7 @@ export function invalidCalls(calls: readonly ProviderToolCall[], tools: readonly
       ? `There is no tool ${JSON.stringify(name.slice(0, 64))}.`
       : given === null || typeof given !== 'object' || Array.isArray(given)
         ? 'The arguments are not a JSON object.'
-        : tool.schema && problemOf(tool.schema, given)
+        : tool.schema && problemOf(tool.schema, given, UNCHECKED)
     if (problem) problems.set(id, problem)
   }
   return problems

@@ -13,8 +13,15 @@ import type {
 } from '../../../../store/sql/trust/transfer/imported-conversation.ts'
 import { saltOf } from '../../../../text/words/hashed-terms.ts'
 import type { ContentPart } from '../../../turn/content.ts'
-import type { ConversationLine, EntryLine, ListLine, ParticipantLine, Values } from '../format.ts'
-import { withoutContent, withoutDetails, withoutErased, withoutTitle, type Erased } from './import-erased.ts'
+import type { ConversationLine, EntryLine, ListLine, ParticipantLine, StateLine, Values } from '../format.ts'
+import {
+  isErasedState,
+  withoutContent,
+  withoutDetails,
+  withoutErased,
+  withoutTitle,
+  type Erased,
+} from './import-erased.ts'
 import type { Numbered, PreparedFact, PreparedTurn } from './import-lines.ts'
 import { mayQuote, withErased, type ImportState } from './import-state.ts'
 
@@ -30,11 +37,12 @@ export type Batch = {
   summaries: (In & { id: string })[]
   heads: JournalHead[]
   participants: In[]
+  states: In[]
   published: LateFields[]
   facts: PreparedFact[]
   lists: ListLine[]
   /** Lines of conversations that the store has. */
-  existing: (Numbered<ConversationLine | EntryLine | ParticipantLine> & { conversationId: string })[]
+  existing: (Numbered<ConversationLine | EntryLine | ParticipantLine | StateLine> & { conversationId: string })[]
   /** Number of objects by type and outcome, for example `turn.added`. */
   report: Record<string, number>
   /** The conversation after the batch; null between conversations. */
@@ -62,6 +70,7 @@ const newBatch = (report: Record<string, number>, state: ImportState | null): Ba
   summaries: [],
   heads: [],
   participants: [],
+  states: [],
   published: [],
   facts: [],
   lists: [],
@@ -113,7 +122,19 @@ function openConversation(batch: Batch, { line, number }: Numbered<ConversationL
   const salt = saltOf(stored.tenant, owner)
   const late = { key, keyScope, visibility: visibility!, automaticTitle, expiresAt, legalHold }
   const journal = { updatedAt, agentTurns, extractedThrough } as ImportState['journal']
-  batch.state = { id, mode, salt, seq: 0, lastSeq, hasHead: false, participants: 0, erased: null, late, journal }
+  batch.state = {
+    id,
+    mode,
+    salt,
+    seq: 0,
+    lastSeq,
+    hasHead: false,
+    participants: 0,
+    states: 0,
+    erased: null,
+    late,
+    journal,
+  }
   if (mode === 'EXISTING') batch.existing.push({ line, number, conversationId: id })
   if (mode === 'SKIPPED') count(batch.report, 'conversation', stored.erased.isConversation(id) ? 'erased' : 'expired')
   if (mode !== 'NEW') return
@@ -183,6 +204,18 @@ function addParticipant(batch: Batch, { line, number }: Numbered<ParticipantLine
   count(batch.report, 'participant', isErased ? 'erased' : 'added')
 }
 
+function addState(batch: Batch, { line, number }: Numbered<StateLine>, { erased }: Stored): void {
+  closeJournal(batch)
+  batch.state = { ...batch.state!, states: batch.state!.states + 1 }
+  const { id: conversationId, mode } = batch.state
+  if (mode === 'EXISTING') return void batch.existing.push({ line, number, conversationId })
+  if (mode === 'SKIPPED') return
+  const isErased = isErasedState(line, erased)
+  const { type: _type, ...state } = line
+  if (!isErased) batch.states.push({ ...state, conversationId })
+  count(batch.report, 'sharedState', isErased ? 'erased' : 'added')
+}
+
 function endConversation(batch: Batch): void {
   closeJournal(batch)
   const { id, mode, late, erased } = batch.state!
@@ -223,6 +256,9 @@ export function collect(
         break
       case 'participant':
         addParticipant(batch, numbered as Numbered<ParticipantLine>, stored)
+        break
+      case 'sharedState':
+        addState(batch, numbered as Numbered<StateLine>, stored)
         break
       case 'conversationEnd':
         endConversation(batch)

@@ -5,7 +5,7 @@ import type { Tx } from '../../../../store/db/db.ts'
 import { findErasures } from '../../../../store/sql/trust/transfer/imported-memory.ts'
 import { hashOfUser } from '../../erasure/receipt.ts'
 import type { Platform } from '../../../kernel/platform.ts'
-import type { ConversationLine, FactLine, ParticipantLine, TurnValues, Values } from '../format.ts'
+import type { ConversationLine, FactLine, ParticipantLine, StateLine, TurnValues, Values } from '../format.ts'
 import type { Numbered, PreparedTurn } from './import-lines.ts'
 
 /** The erasures that concern the lines of a batch. */
@@ -24,6 +24,8 @@ function usersOf({ line }: Numbered): unknown[] {
       return line.turn ? [line.turn.actor] : []
     case 'participant':
       return [line.actor]
+    case 'sharedState':
+      return [line.soleWriter, ...((line.audience ?? []) as string[])]
     case 'fact':
       return [line.userId, line.assertedBy, ...line.sources.map(({ assertedBy }) => assertedBy)]
     case 'profile':
@@ -96,6 +98,12 @@ export function withoutDetails(participant: ParticipantLine): ParticipantLine {
   const { displayName: _displayName, agent: _agent, ...rest } = participant
   return { ...rest, metadata: {}, respond: 'NEVER' }
 }
+
+/** Whether the erasure of a user has deleted the state: only the user has changed it, or sees it. */
+export const isErasedState = ({ soleWriter, audience, updatedAt }: StateLine, erased: Erased): boolean =>
+  [soleWriter, ...(Array.isArray(audience) && audience.length === 1 ? audience : [])].some((user) =>
+    erased.isUser(user, updatedAt),
+  )
 
 /** Returns the conversation as the erasure of its owner leaves it. */
 export function withoutTitle(conversation: ConversationLine): ConversationLine {

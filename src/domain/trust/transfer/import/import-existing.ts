@@ -5,10 +5,11 @@ import {
   readConversationSettings,
   readEntries,
   readParticipantsAfter,
+  readStates,
   type ExportedObject,
 } from '../../../../store/sql/trust/transfer/exported-conversation.ts'
 import type { Platform } from '../../../kernel/platform.ts'
-import type { EntryLine, Values } from '../format.ts'
+import type { EntryLine, StateLine, Values } from '../format.ts'
 import { count, type Batch } from './import-batch.ts'
 import { asLine, compareEntry, isUnchanged } from './import-compare.ts'
 
@@ -68,6 +69,19 @@ async function readParticipants(deps: Deps, tenant: string, conversationId: stri
   }
 }
 
+async function compareStates(
+  deps: Deps,
+  tenant: string,
+  conversationId: string,
+  { lines, report }: { lines: readonly Existing[]; report: Record<string, number> },
+): Promise<void> {
+  const stored = new Map((await readStates(deps.pool, tenant, conversationId)).map((each) => [each.key, asLine(each)]))
+  for (const { line } of lines) {
+    const found = stored.get((line as StateLine).key)
+    count(report, 'sharedState', found && isUnchanged(line, found) ? 'unchanged' : 'kept')
+  }
+}
+
 /**
  * Compares the lines of existing conversations with the store, and adds the results to the report of the batch.
  * @throws Conflict for other content, with the number of the line and the id of the object
@@ -88,6 +102,8 @@ export async function compareExisting(deps: Deps, tenant: string, { existing, re
     }
     const entries = lines.filter(({ line }) => line.type === 'entry')
     if (entries.length > 0) await compareEntries(deps, tenant, id, { lines: entries, report })
+    const states = lines.filter(({ line }) => line.type === 'sharedState')
+    if (states.length > 0) await compareStates(deps, tenant, id, { lines: states, report })
     const participants = lines.filter(({ line }) => line.type === 'participant')
     if (participants.length === 0) continue
     const stored = await readParticipants(deps, tenant, id)

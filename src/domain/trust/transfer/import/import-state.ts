@@ -2,6 +2,7 @@
 
 import type { ConversationVisibility } from '../../../../store/generated/enums.ts'
 import { MAX_PARTICIPANTS } from '../../../conversation/participant/participant.ts'
+import { MAX_KEYS } from '../../../conversation/shared-state/shared-state.ts'
 import { BadLine, type Line } from '../format.ts'
 
 /**
@@ -23,6 +24,8 @@ export type ImportState = {
   hasHead: boolean
   /** Number of participants that were read. */
   participants: number
+  /** Number of keys of shared state that were read. */
+  states: number
   /** The first and last position of turns that were erased on import; null for none. */
   erased: { from: number; to: number } | null
   /** The fields that the last step sets. */
@@ -38,7 +41,7 @@ export type ImportState = {
 }
 
 /** The part of the state that `checkOrder` needs. */
-export type OrderState = Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants'>
+export type OrderState = Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants' | 'states'>
 
 const TOP_LEVEL = new Set(['conversation', 'fact', 'profile', 'erasure', 'heldUser', 'end'])
 
@@ -51,16 +54,19 @@ export function checkOrder(state: OrderState | null, line: Line): void {
     return
   }
   if (type === 'entry') {
-    if (state.hasHead) throw new BadLine('of type entry must not follow participants')
+    if (state.hasHead) throw new BadLine('of type entry must not follow participants or shared state')
     const expected = state.seq + 1
     if (line.seq !== expected || line.seq > state.lastSeq) {
       const wanted = expected > state.lastSeq ? `no more entries (lastSeq is ${state.lastSeq})` : `seq ${expected}`
       throw new BadLine(`has seq ${line.seq}, but ${wanted} must follow: lines are missing or out of order`)
     }
     if (line.turn && line.turn.position > line.seq) throw new BadLine('has a turn whose position is after its seq')
-  } else if (type === 'participant' || type === 'conversationEnd') {
+  } else if (type === 'participant' || type === 'sharedState' || type === 'conversationEnd') {
     if (type === 'participant' && state.participants >= MAX_PARTICIPANTS) {
       throw new BadLine(`is one participant too many: a conversation may have at most ${MAX_PARTICIPANTS}`)
+    }
+    if (type === 'sharedState' && state.states >= MAX_KEYS) {
+      throw new BadLine(`is one key of shared state too many: a conversation may have at most ${MAX_KEYS}`)
     }
     if (state.seq !== state.lastSeq) {
       throw new BadLine(`of type ${type} follows seq ${state.seq}, but the conversation has ${state.lastSeq} entries`)

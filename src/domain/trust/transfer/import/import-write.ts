@@ -7,6 +7,7 @@ import {
   insertConversations,
   insertEntries,
   insertParticipants,
+  insertStates,
   insertSummaries,
   insertToolParts,
   insertTurns,
@@ -50,6 +51,7 @@ async function writeTranscripts(tx: Tx, tenant: string, batch: Batch): Promise<v
   if (summary !== null) throw usedId('summary', summary)
   await writeJournalHeads(tx, batch.heads)
   await insertParticipants(tx, batch.participants)
+  await insertStates(tx, batch.states)
 }
 
 /**

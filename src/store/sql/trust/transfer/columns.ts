@@ -13,6 +13,7 @@ export type ColumnType =
   | 'double precision'
   | 'boolean'
   | 'jsonb'
+  | 'json'
   | 'timestamptz'
   | 'participant_kind'
   | 'conversation_visibility'
@@ -153,6 +154,19 @@ export const PARTICIPANT: readonly Column[] = [
   flag('addressed'),
   column('respond', 'respond'),
   optional('agent', 'jsonb'),
+]
+
+/** Without a value, the value is null. */
+export const SHARED_STATE: readonly Column[] = [
+  column('key', 'text'),
+  optional('value', 'json'),
+  column('version', 'integer'),
+  optional('schema', 'json'),
+  optional('audience', 'text[]'),
+  optional('soleWriter', 'text'),
+  column('updatedBy', 'text'),
+  column('createdAt', 'timestamptz'),
+  column('updatedAt', 'timestamptz'),
 ]
 
 export const FACT: readonly Column[] = [

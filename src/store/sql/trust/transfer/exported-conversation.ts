@@ -5,7 +5,7 @@ import type { Pool } from '../../../db/tenant-pool.ts'
 import type { TransferScope } from '../../../generated/enums.ts'
 import { raw, sql, type Sql } from '../../kernel/sql.ts'
 import { partsSoFar, textSoFar } from '../../turn/streaming/open-content.ts'
-import { CONVERSATION, ENTRY, objectOf, PARTICIPANT, selectList, SUMMARY, TURN } from './columns.ts'
+import { CONVERSATION, ENTRY, objectOf, PARTICIPANT, selectList, SHARED_STATE, SUMMARY, TURN } from './columns.ts'
 
 export type ExportedObject = Record<string, unknown>
 /** A conversation in the order of an export: by its creation time and id. */
@@ -150,4 +150,20 @@ export async function readParticipantsAfter(
     values: [tenant, conversationId, after, limit],
   })
   return rows.map((row) => objectOf(PARTICIPANT, row))
+}
+
+const STATES = sql`
+  SELECT ${selectList(SHARED_STATE, 's')} FROM shared_state s
+  WHERE s.conversation_id = $2::text AND s.tenant = $1::text ORDER BY s.key`.text
+
+/** The shared state of a conversation, by key. A conversation has at most MAX_KEYS keys. */
+export async function readStates(pool: Pool, tenant: string, conversationId: string): Promise<ExportedObject[]> {
+  const { rows } = await pool.query<unknown[]>({
+    scope: tenant,
+    name: 'export-states',
+    rowMode: 'array',
+    text: STATES,
+    values: [tenant, conversationId],
+  })
+  return rows.map((row) => objectOf(SHARED_STATE, row))
 }

@@ -5,7 +5,7 @@
 import type { Tx } from '../../../db/db.ts'
 import type { ConversationVisibility } from '../../../generated/enums.ts'
 import { sql } from '../../kernel/sql.ts'
-import { CONVERSATION, ENTRY, names, PARTICIPANT, recordOf, SUMMARY, TURN, values } from './columns.ts'
+import { CONVERSATION, ENTRY, names, PARTICIPANT, recordOf, SHARED_STATE, SUMMARY, TURN, values } from './columns.ts'
 
 type Values = Record<string, unknown>
 
@@ -126,6 +126,19 @@ export async function insertParticipants(tx: Tx, participants: readonly In[]): P
     INSERT INTO participant (conversation_id, ${names(PARTICIPANT)})
     SELECT x."conversationId", ${values(PARTICIPANT)}
     FROM jsonb_to_recordset(${JSON.stringify(participants)}::jsonb) AS x("conversationId" text, ${recordOf(PARTICIPANT)})`)
+}
+
+const STATE_WITHOUT_VALUE = SHARED_STATE.filter(({ key }) => key !== 'value')
+
+/** Writes shared state. As json, whose objects keep the order of their keys. */
+export async function insertStates(tx: Tx, states: readonly In[]): Promise<void> {
+  if (states.length === 0) return
+  const given = states.map((state) => ({ ...state, bytes: Buffer.byteLength(JSON.stringify(state.value ?? null)) }))
+  await tx.$executeRaw(sql`
+    INSERT INTO shared_state (conversation_id, value, bytes, ${names(STATE_WITHOUT_VALUE)})
+    SELECT x."conversationId", coalesce(x.value, 'null'), x.bytes, ${values(STATE_WITHOUT_VALUE)}
+    FROM json_to_recordset(${JSON.stringify(given)}::json)
+      AS x("conversationId" text, value json, bytes integer, ${recordOf(STATE_WITHOUT_VALUE)})`)
 }
 
 export type JournalHead = {

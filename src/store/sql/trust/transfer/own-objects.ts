@@ -1,10 +1,10 @@
 // Reads the data of one user for an export, in the view of that user: the turns by the user, for the user or mentioning
-// the user, and the facts about the user or asserted by the user. Uses the fragments of visible.ts, as every read does.
+// the user, the shared state that the user wrote, and the facts about the user or asserted by the user. Uses the fragments of visible.ts, as every read does.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
 import { raw, sql } from '../../kernel/sql.ts'
-import { factVisible, fromVisibleSources, VIEWER, views, visible } from '../../kernel/visible.ts'
-import { FACT, FACT_SOURCE, objectOf, selectList, TURN } from './columns.ts'
+import { factVisible, fromVisibleSources, stateVisible, VIEWER, views, visible } from '../../kernel/visible.ts'
+import { FACT, FACT_SOURCE, objectOf, selectList, SHARED_STATE, TURN } from './columns.ts'
 import type { ExportedObject } from './exported-conversation.ts'
 import { factOf, type FactPlace } from './exported-memory.ts'
 import type { Viewer } from '../../../db/scope.ts'
@@ -44,6 +44,28 @@ export async function readOwnTurns(
     values: [tenant, actor, conversationId, after.position, after.seq, limit, bytes],
   })
   return rows.map((row) => ({ seq: row[0] as number, ...objectOf(TURN, row, 1) }))
+}
+
+const STATES = sql`
+  SELECT ${selectList(SHARED_STATE, 's')}
+  FROM (${views(VIEWER, raw('c.id = $3::text'))}) v JOIN shared_state s ON s.conversation_id = v.id
+  WHERE ${stateVisible()} AND ($2::text IN (s.updated_by, s.sole_writer) OR $2::text = ANY (s.audience))
+  ORDER BY s.key`.text
+
+/** The states of the conversation that the user changed last, or alone, or that are limited to the user among others. */
+export async function readOwnStates(
+  pool: Pool,
+  { tenant, actor }: Viewer,
+  conversationId: string,
+): Promise<ExportedObject[]> {
+  const { rows } = await pool.query<unknown[]>({
+    scope: tenant,
+    name: 'export-own-states',
+    rowMode: 'array',
+    text: STATES,
+    values: [tenant, actor, conversationId],
+  })
+  return rows.map((row) => objectOf(SHARED_STATE, row))
 }
 
 const FACTS = sql`

@@ -8,6 +8,7 @@ import { readApprovalsById, type ApprovalRow } from '../../agent/approval/read-a
 import type { FactRow } from '../../memory/fact/fact-columns.ts'
 import { raw, sql } from '../../kernel/sql.ts'
 import { journalVisible, VIEWER } from '../../kernel/visible.ts'
+import { readChangesOfJournal, type StateChangeRow } from '../../conversation/shared-state/shared-states.ts'
 import type { RunRow } from '../../agent/run/run-columns.ts'
 import { readRunsOfJournal } from '../../agent/run/read-runs.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from '../../memory/summary/read-summaries.ts'
@@ -37,6 +38,8 @@ export type JournalRow = {
   run: RunRow | null
   /** The changed facts, for FACTS_CHANGED, one item for each source in the conversation; otherwise empty. */
   facts: FactVisibility[]
+  /** The change of the shared state, for STATE_CHANGED; null for other entries, and if the change was not imported. */
+  change: StateChangeRow | null
   /** The approval, for APPROVAL_REQUESTED and APPROVAL_RESOLVED, whose `turn` is the one with the call; otherwise null. */
   approval: ApprovalRow | null
   /**
@@ -73,6 +76,8 @@ const PAGE = sql`
              + CASE e.kind
                  WHEN 'SUPERSEDED' THEN coalesce((SELECT ${turnBytes('r')} FROM turn r
                                           WHERE r.id = t.supersedes AND r.conversation_id = $2::text), 0)
+                 WHEN 'STATE_CHANGED' THEN coalesce((SELECT octet_length(x.patch::text) FROM shared_state_change x
+                                             WHERE x.conversation_id = $2::text AND x.seq = e.seq), 0)
                  WHEN 'SUMMARIZED' THEN coalesce((SELECT octet_length(s.content) FROM summary s WHERE s.id = e.summary_id), 0)
                  ELSE 0 END AS "entryBytes"
       ${ENTRIES}
@@ -119,6 +124,8 @@ export async function readJournal(
   const runs = runIds.length ? await readRunsOfJournal(pool, tenant, runIds) : []
   const changedIds = rows.flatMap((row) => row.factIds ?? [])
   const facts = changedIds.length ? await factsById(pool, tenant, conversationId, changedIds) : null
+  const changeSeqs = rows.filter((row) => row.kind === 'STATE_CHANGED').map((row) => row.entrySeq)
+  const changes = changeSeqs.length ? await readChangesOfJournal(pool, tenant, conversationId, changeSeqs) : null
   const approvalIds = rows.flatMap((row) => row.approvalId ?? [])
   const approvals = approvalIds.length ? await readApprovalsById(pool, tenant, approvalIds) : null
   return rows.map(
@@ -148,6 +155,7 @@ export async function readJournal(
       summary: summaries?.get(summaryId) ?? null,
       run: runs.find(({ id }) => id === runId) ?? null,
       facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
+      change: changes?.get(entrySeq) ?? null,
       approval: (approvalId !== null && approvals?.get(approvalId)) || null,
       pageBytes: pageBytes ?? ((index + 1) * JOURNAL_PAGE_BYTES) / SMALL_PAGE,
     }),

@@ -9,6 +9,7 @@ import { readEventsOf } from '../../../../../src/domain/turn/journal/reader.ts'
 import { recordFacts } from '../../../../../src/domain/memory/fact/record.ts'
 import { newId } from '../../../../../src/domain/kernel/id.ts'
 import { addParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
+import { updateSharedState } from '../../../../../src/domain/conversation/shared-state/update-shared-state.ts'
 import { refreshUserProfile } from '../../../../../src/domain/memory/profile/refresh.ts'
 import { runTurn } from '../../../../../src/domain/agent/run/start.ts'
 import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
@@ -72,6 +73,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
       facts: [{ subject: user, predicate: 'likes', object: 'tea', sourceTurnId: publicTurn.id }],
     })
     const context = await buildContext(deps, ann, { conversationId, tokenBudget: 1000, store: true })
+    await updateSharedState(deps, ann, { conversationId, key: 'plan', value: 'canary' })
     // Keeps a former state.
     await pinTurn(deps, ann, { turnId: publicTurn.id })
     await refreshUserProfile(deps, ann, { userId: user })

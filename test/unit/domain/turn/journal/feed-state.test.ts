@@ -193,7 +193,14 @@ describe('before a delta is emitted, the feed reads', () => {
 describe('the views of a feed', () => {
   const restricted = (audience: string[]) => entry('TurnAppended', 6, turnRow('t6', 6, { audience }))
 
+  const changed = (audience: string[] | null): JournalEvent => ({
+    ...{ type: 'SharedStateChanged', conversationId: 'conv_1', seq: 6, at: new Date(), key: 'plan', version: 1 },
+    ...{ deleted: false, patch: null, actor: 'ann', audience },
+  })
+
   it.each<[string, JournalEvent, boolean]>([
+    ['may change with the first private state of a participant', changed(['bob', 'ann']), true],
+    ['are the same after a change of public state', changed(null), false],
     ['may change when a participant joins', joined(6, 'eve'), true],
     ['may change with the first private turn for a participant', restricted(['bob', 'ann']), true],
     ['may change with a private turn for an actor who is not a participant', restricted(['eve']), true],

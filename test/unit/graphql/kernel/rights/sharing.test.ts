@@ -66,6 +66,8 @@ describe('sharingOf', () => {
       'Conversation.lastTurn',
       'Conversation.pendingAnswers',
       'Conversation.runs',
+      'Conversation.sharedState',
+      'Conversation.sharedStates',
       'Conversation.summaries',
       'Conversation.summarizedThrough',
       'Conversation.summary',

@@ -1,8 +1,23 @@
-// Checks the arguments of tool calls against their JSON Schemas. Both are untrusted input: a schema may contain a slow
-// regular expression, or references whose number grows exponentially. So each check has a time limit.
+// JSON Schemas as input, and checks of values against them: the arguments of tool calls, and shared state. Both are
+// untrusted input: a schema may contain a slow regular expression, or references whose number grows exponentially. So
+// each check has a time limit.
 
 import { createContext, runInContext } from 'node:vm'
 import { Validator, type Schema } from '@cfworker/json-schema'
+import { z } from 'zod'
+import { json, JSON_BYTES } from './input.ts'
+
+/** A JSON Schema of at most JSON_BYTES bytes. */
+export const jsonSchema = json.pipe(
+  z.unknown().superRefine((value, context) => {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+      return context.addIssue({ code: 'custom', message: 'must be a JSON Schema: a JSON object' })
+    }
+    if (Buffer.byteLength(JSON.stringify(value)) > JSON_BYTES) {
+      context.addIssue({ code: 'custom', message: `must be at most ${JSON_BYTES} bytes of JSON` })
+    }
+  }),
+) as unknown as z.ZodType<Record<string, unknown>>
 
 /** Time limit of one check, ms. */
 const CHECK_MS = 500
@@ -37,8 +52,11 @@ function limited<T>(work: () => T): T {
   }
 }
 
-/** Returns the reason that the value does not match the schema, as a text for the model; null if the value matches. */
-export function problemOf(schema: Record<string, unknown>, value: unknown): string | null {
+/**
+ * Returns the reason that the value does not match the schema, as a text for people and models; null if it matches.
+ * @param unchecked the reason if the value cannot be checked
+ */
+export function problemOf(schema: Record<string, unknown>, value: unknown, unchecked: string): string | null {
   const draft = typeof schema.$schema === 'string' && /draft-0?[47]/.test(schema.$schema) ? '7' : '2020-12'
   try {
     const { valid, errors } = limited(() => new Validator(schema as Schema, draft).validate(value))
@@ -46,6 +64,6 @@ export function problemOf(schema: Record<string, unknown>, value: unknown): stri
     const { instanceLocation, error } = errors.at(-1)!
     return `${instanceLocation}: ${error}`.slice(0, MAX_PROBLEM)
   } catch {
-    return 'The arguments cannot be checked against the schema of the tool.'
+    return unchecked
   }
 }

@@ -1,7 +1,9 @@
-// Validation of the arguments of a tool call by the schema of its tool, even if the validation would not end.
+// Checks of values against JSON Schemas, even if a check would not end.
 
 import { expect, it } from 'vitest'
-import { problemOf } from '../../../../../../src/domain/agent/run/tools/arguments.ts'
+import { problemOf as problemIn } from '../../../../src/domain/kernel/json-schema.ts'
+
+const problemOf = (schema: Record<string, unknown>, value: unknown) => problemIn(schema, value, 'cannot be checked')
 
 it('problemOf returns null for arguments that match, and otherwise names the property', () => {
   const schema = { type: 'object', properties: { city: { type: 'string', pattern: '^[A-Z]' } }, required: ['city'] }

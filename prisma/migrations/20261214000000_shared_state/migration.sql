@@ -1,0 +1,56 @@
+-- Shared state of conversations: JSON values by key, and their changes, one for each journal entry STATE_CHANGED. The
+-- columns are of the type json, not jsonb, so that a value has the size and the order of keys with which it was written.
+
+ALTER TYPE entry_kind ADD VALUE 'STATE_CHANGED';
+
+CREATE TABLE shared_state (
+  conversation_id text NOT NULL,
+  tenant text DEFAULT current_setting('colloquy.tenant', true) NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  value json NOT NULL,
+  version integer NOT NULL,
+  schema json,
+  audience text[],
+  bytes integer NOT NULL,
+  sole_writer text,
+  updated_by text NOT NULL,
+  created_at timestamptz(3) DEFAULT now() NOT NULL,
+  updated_at timestamptz(3) DEFAULT now() NOT NULL,
+  PRIMARY KEY (conversation_id, key)
+);
+ALTER TABLE shared_state ADD CONSTRAINT shared_state_conversation_id_tenant_fkey
+  FOREIGN KEY (conversation_id, tenant) REFERENCES conversation(id, tenant) ON DELETE CASCADE;
+
+CREATE TABLE shared_state_change (
+  conversation_id text NOT NULL,
+  tenant text DEFAULT current_setting('colloquy.tenant', true) NOT NULL,
+  seq integer NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  version integer NOT NULL,
+  actor text NOT NULL,
+  audience text[],
+  deleted boolean DEFAULT false NOT NULL,
+  patch json,
+  client_id text,
+  client_hash text,
+  PRIMARY KEY (conversation_id, seq)
+);
+ALTER TABLE shared_state_change ADD CONSTRAINT shared_state_change_conversation_id_tenant_fkey
+  FOREIGN KEY (conversation_id, tenant) REFERENCES conversation(id, tenant) ON DELETE CASCADE;
+CREATE UNIQUE INDEX shared_state_change_client ON shared_state_change (conversation_id, actor, client_id)
+  WHERE client_id IS NOT NULL;
+-- Finds the patches to drop: those of old changes and of deleted keys.
+CREATE INDEX shared_state_change_patch ON shared_state_change (conversation_id, key, version) WHERE patch IS NOT NULL;
+
+DO $$
+DECLARE
+  t text;
+BEGIN
+  FOREACH t IN ARRAY ARRAY['shared_state', 'shared_state_change'] LOOP
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO colloquy_app, colloquy_system', t);
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', t);
+    EXECUTE format('CREATE POLICY tenant ON %I TO colloquy_app USING (tenant = current_setting(''colloquy.tenant'', true))',
+                   t);
+    EXECUTE format('CREATE POLICY system ON %I TO colloquy_system USING (true)', t);
+  END LOOP;
+END $$;

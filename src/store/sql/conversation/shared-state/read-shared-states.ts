@@ -1,0 +1,71 @@
+// Reads the shared state of conversations in the view of a viewer: by key or as pages. A conversation has at most MAX_KEYS
+// keys, so each read uses a prefix of the primary key.
+
+import type { Pool } from '../../../db/tenant-pool.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Viewer } from '../../../db/scope.ts'
+import { raw, sql, type Sql } from '../../kernel/sql.ts'
+import { among, howMany, stateVisible, VIEWER, views } from '../../kernel/visible.ts'
+
+export type SharedStateRow = {
+  conversationId: string
+  key: string
+  /** Any JSON value. */
+  value: unknown
+  version: number
+  /** The JSON Schema of the value; null for any value. */
+  schema: Record<string, unknown> | null
+  /** The participants who see it; null for everyone who sees the conversation. */
+  audience: string[] | null
+  updatedBy: string
+  createdAt: Date
+  updatedAt: Date
+}
+
+export const STATE_COLUMNS = raw(`
+  s.conversation_id AS "conversationId", s.key, s.value, s.version, s.schema, s.audience, s.updated_by AS "updatedBy",
+  s.created_at AS "createdAt", s.updated_at AS "updatedAt"`)
+
+/** Identifies the state of one key. */
+export type StateKey = { conversationId: string; key: string }
+
+const BY_KEY = sql`
+  SELECT ${STATE_COLUMNS}
+  FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
+  JOIN unnest($3::text[], $4::text[]) AS k(conversation_id, key) ON k.conversation_id = v.id
+  JOIN shared_state s ON s.conversation_id = k.conversation_id AND s.key = k.key
+  WHERE ${stateVisible()}`.text
+
+/** The visible states of the keys, unordered. Uses a named statement, because each event of a change reads its state. */
+export async function readSharedStates(
+  pool: Pool,
+  { tenant, actor }: Viewer,
+  keys: readonly StateKey[],
+): Promise<SharedStateRow[]> {
+  const { rows } = await pool.query<SharedStateRow>({
+    scope: tenant,
+    name: 'read-shared-states',
+    text: BY_KEY,
+    values: [tenant, actor, keys.map(({ conversationId }) => conversationId), keys.map(({ key }) => key)],
+  })
+  return rows
+}
+
+type StatePage = { limit: number; after: string | null; before: string | null; backwards: boolean }
+
+/** For each conversation, at most `limit` of the visible states, by key; if `backwards`, the last ones, in reverse. */
+export function pageSharedStates(
+  db: Db,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  { limit, after, before, backwards }: StatePage,
+): Promise<SharedStateRow[]> {
+  const beyond = (bound: string | null, operator: '<' | '>'): Sql =>
+    bound === null ? raw('true') : sql`s.key ${raw(operator)} ${bound}::text COLLATE "C"`
+  return db.of(viewer.tenant).$queryRaw<SharedStateRow[]>`
+    SELECT x.* FROM (${views(viewer, among(conversationIds, howMany(conversationIds)))}) v
+    CROSS JOIN LATERAL (
+      SELECT ${STATE_COLUMNS} FROM shared_state s
+      WHERE s.conversation_id = v.id AND ${stateVisible()} AND ${beyond(after, '>')} AND ${beyond(before, '<')}
+      ORDER BY s.key ${raw(backwards ? 'DESC' : 'ASC')} LIMIT ${limit}::integer) x`
+}
