@@ -33,6 +33,7 @@ import { createScopeGuesses } from './domain/memory/recall/scope-guesses.ts'
 import { createRecalledFacts } from './domain/memory/fact/index/recalled.ts'
 import { createEmbedding } from './domain/memory/indexing/embedder-in-use.ts'
 import { createEngine } from './domain/agent/run/answer/engine.ts'
+import { createStateTool } from './domain/agent/run/tools/state-tool.ts'
 import { createDeltas } from './domain/turn/streaming/held-deltas.ts'
 import { createAppendQueue, journalRangesOf } from './domain/turn/append/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
@@ -172,7 +173,7 @@ function createDomainState(
 ) {
   const feeds = createFeeds(platform)
   cleanup.add(() => feeds.close())
-  const engine = createEngine(config)
+  const engine = createEngine(config, [createStateTool(platform)])
   cleanup.add(() => engine.runs.close())
   return {
     updateDerivatives,

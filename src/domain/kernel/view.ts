@@ -56,6 +56,10 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
 export const isInAudience = ({ actor }: Pick<View, 'actor'>, audience: readonly string[] | null): boolean =>
   audience === null || (actor !== null && audience.includes(actor))
 
+/** Whether all readers are in the audience. For both arguments, null means every participant. */
+export const admitsAll = (audience: readonly string[] | null, readers: readonly string[] | null): boolean =>
+  audience === null || (readers !== null && readers.every((actor) => audience.includes(actor)))
+
 /**
  * Whether the view contains this version of a turn: its seq and position are in windows, and its audience, if any,
  * includes the actor.

@@ -48,6 +48,9 @@ const RunContextInput = builder.inputType('RunContextInput', {
     }),
     includeFacts: t.boolean({ description: 'Whether to include facts. Defaults to false.' }),
     includeProfile: t.boolean({ description: 'Whether to include profiles of people. Defaults to false.' }),
+    includeSharedState: t.boolean({
+      description: 'Whether to include the shared state that all readers of the reply see. Defaults to true.',
+    }),
     sinceSeq: t.int({
       description: 'Includes only turns written or changed after this journal entry. Defaults to null, for all.',
     }),

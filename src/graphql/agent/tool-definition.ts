@@ -6,6 +6,7 @@ import {
   MAX_TOOL_DESCRIPTION,
   type ToolDefinition as Definition,
 } from '../../domain/agent/definition/tool-definition.ts'
+import { STATE_TOOL } from '../../domain/agent/run/tools/state-tool.ts'
 import { builder } from '../kernel/builder.ts'
 
 const days = (seconds: number) => `${seconds / 86_400} days`
@@ -14,7 +15,8 @@ const NAME = '1 to 64 letters, digits, "_" or "-".'
 export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
   description:
     'Tool that a model may call. A definition with only a `name` refers to the tool of that name registered on the '
-    + 'server. Otherwise, a client executes the calls and appends a turn with the results.',
+    + `server, or to the built-in tool \`${STATE_TOOL}\`. Otherwise, a client executes the calls and `
+    + 'appends a turn with the results.',
   fields: (t) => ({
     name: t.string({ required: true, description: `Name of the tool, ${NAME}` }),
     description: t.string({

@@ -50,6 +50,7 @@ const KINDS = {
   SUMMARY: { description: 'A summary of old turns, or several that are shortened, quoted in one message.' },
   PINNED: { description: 'Instructions and pinned turns, included regardless of age if they fit.' },
   RECENT: { description: 'Recent turns verbatim, including the newest turn.' },
+  SHARED_STATE: { description: 'The present shared state, quoted in one message after the recent turns.' },
   RECALLED: {
     description:
       'Turns relevant to the query, turns next to them, and older turns that do not fit elsewhere, quoted in one message.',
@@ -77,7 +78,7 @@ const ContextMessage = builder
         nullable: true,
         description:
           'Name of the author: the display name or otherwise the actor, made distinct if two are equal. '
-          + '`profile`, `facts`, `summary` or `recall` for quoted sections. Null for SYSTEM messages, for the quoted turn '
+          + '`profile`, `facts`, `summary`, `state` or `recall` for quoted sections. Null for SYSTEM messages, for the quoted turn '
           + 'to answer, and for messages of the participant given as `as`.',
       }),
       content: t.exposeString('content', {
@@ -95,7 +96,7 @@ const ContextMessage = builder
       sourceIds: t.field({
         type: ['ID'],
         description:
-          'Ids of the turns, facts or summary from which the message was made; user ids for profiles. '
+          'Ids of the turns, facts, summary or states from which the message was made; user ids for profiles. '
           + "Empty for the conversation's system prompt.",
         sharing: 'SHAREABLE',
         resolve: ({ sourceIds }) => sourceIds,
@@ -117,7 +118,7 @@ const ContextItem = builder
       sourceIds: t.field({
         type: ['ID'],
         description:
-          'Ids of the turns, facts or summaries of this item; user ids for profiles. Omitted sources that '
+          'Ids of the turns, facts, summaries or states of this item; user ids for profiles. Omitted sources that '
           + 'were not read have no id here; `reason` mentions them.',
         sharing: 'SHAREABLE',
         resolve: ({ sourceIds }) => sourceIds,
@@ -158,7 +159,7 @@ export const Context = builder.objectRef<Built>('Context').implement({
       type: [ContextMessage],
       description:
         "The messages, in the order of the sections: the conversation's system prompt, profiles, facts, "
-        + 'summaries, instructions and pinned turns, recent turns, relevant facts, recalled turns, the newest turn, and the turn to answer '
+        + 'summaries, instructions and pinned turns, recent turns, shared state, relevant facts, recalled turns, the newest turn, and the turn to answer '
         + 'if it is an earlier one.',
       sharing: 'SHAREABLE',
       resolve: ({ messages }) => messages,
@@ -201,7 +202,8 @@ export const Context = builder.objectRef<Built>('Context').implement({
     }),
     stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
       description:
-        'Token count of the messages before the relevant facts and recalled turns, or of all messages without these. '
+        'Token count of the messages before the shared state, relevant facts and recalled turns, or of all messages without '
+        + 'these. '
         + 'The next context usually begins with the same bytes, so a provider can cache them.',
     }),
   }),

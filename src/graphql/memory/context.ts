@@ -1,7 +1,7 @@
 // The query that builds a context (the messages to send to a model), and its input.
 
 import { BUILT_IN_DEFAULTS, HITS, MAX_HITS, MAX_TOKENS } from '../../domain/kernel/call-defaults.ts'
-import { DEFAULT_SHARES } from '../../domain/memory/context/budget/budget.ts'
+import { DEFAULT_SHARES, STATE_SHARE } from '../../domain/memory/context/budget/budget.ts'
 import { buildContext, onlyConversation } from '../../domain/memory/context/build.ts'
 import { MAX_RECENT_TURNS } from '../../domain/memory/context/options.ts'
 import { MAX_STORED } from '../../domain/memory/context/store.ts'
@@ -10,7 +10,7 @@ import { MAX_QUERY } from '../../domain/memory/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import { asField } from '../kernel/view/named.ts'
 import { asOfField, enterPast } from './as-of.ts'
-import { builder } from '../kernel/builder.ts'
+import { builder, type InputFieldBuilder } from '../kernel/builder.ts'
 import { atConversation, conversationRef } from '../conversation/conversation-ref.ts'
 import { Context } from './context-object.ts'
 import { RecallScopeEnum } from './recall.ts'
@@ -59,6 +59,31 @@ export const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   }),
 })
 
+/** The fields that select sections other than turns. */
+const memoryFields = (t: InputFieldBuilder) => ({
+  includeFacts: t.boolean({
+    defaultValue: false,
+    description:
+      'Whether to include active facts from the conversation and about the people in it: the most recently observed '
+      + `ones in ${DEFAULT_SHARES.facts * 100} % of the budget; after the recent turns, those most relevant to the query `
+      + `and, of the ${MAX_FACTS} most recently observed, others that fit. Facts are quoted as data; statements by agents, `
+      + 'tools, or other people about a person are quoted as claims. Defaults to false.',
+  }),
+  includeProfile: t.boolean({
+    defaultValue: false,
+    description:
+      'Whether to include profiles of the people in the conversation except `as`: at most '
+      + `${MAX_PROFILES}, the owner's first, in ${DEFAULT_SHARES.profile * 100} % of the budget or more if space is left. Excludes `
+      + 'profiles that contain a fact outside the view. Defaults to false.',
+  }),
+  includeSharedState: t.boolean({
+    defaultValue: true,
+    description:
+      'Whether to include the shared state in the view, oldest key first, quoted as one JSON object after the recent '
+      + `turns: at most ${STATE_SHARE * 100} % of the budget. Defaults to true. Without effect with \`asOf\`.`,
+  }),
+})
+
 const BuildContextInput = builder.inputType('BuildContextInput', {
   description:
     'Input of buildContext: the conversation, the limits, and the optional sections. Sections that are not '
@@ -81,21 +106,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
       type: SemanticRecallInput,
       description: 'Recalls turns that are relevant to the query, and quotes them. Null to recall nothing.',
     }),
-    includeFacts: t.boolean({
-      defaultValue: false,
-      description:
-        'Whether to include active facts from the conversation and about the people in it: the most recently observed '
-        + `ones in ${DEFAULT_SHARES.facts * 100} % of the budget; after the recent turns, those most relevant to the query `
-        + `and, of the ${MAX_FACTS} most recently observed, others that fit. Facts are quoted as data; statements by agents, `
-        + 'tools, or other people about a person are quoted as claims. Defaults to false.',
-    }),
-    includeProfile: t.boolean({
-      defaultValue: false,
-      description:
-        'Whether to include profiles of the people in the conversation except `as`: at most '
-        + `${MAX_PROFILES}, the owner's first, in ${DEFAULT_SHARES.profile * 100} % of the budget or more if space is left. Excludes `
-        + 'profiles that contain a fact outside the view. Defaults to false.',
-    }),
+    ...memoryFields(t),
     filterParticipants: t.stringList({
       description:
         'Includes only turns by these actors, the results of their tool calls, and instructions; excludes '

@@ -83,7 +83,8 @@ export type EchoRule = z.output<typeof rule>
 /** The script does not have the required format. */
 export class InvalidScript extends Error {}
 
-const isUser = ({ role }: ProviderMessage) => role === 'user'
+/** Whether the message is by a user. That of the shared state, `state`, is between a question and the calls that follow. */
+const isUser = ({ role, name }: ProviderMessage) => role === 'user' && name !== 'state'
 
 /** Returns the newest user message; undefined if there is none. */
 export const questionOf = (messages: readonly ProviderMessage[]): ProviderMessage | undefined =>

@@ -23,6 +23,7 @@ export const KINDS: Record<ContextItemKind, string> = {
   SUMMARY: 'Summaries',
   PINNED: 'Instructions, pins',
   RECENT: 'Recent turns',
+  SHARED_STATE: 'Shared state',
   RECALLED: 'Recalled turns',
   ANSWERED: 'Turn to answer',
 }
@@ -37,7 +38,7 @@ const AFTER: Partial<Record<ContextItemKind, string>> = {
 type Manifest = Pick<Context, 'items' | 'messages' | 'stablePrefixTokens' | 'tokenCount'>
 
 /** Kinds of the messages that can follow the stable prefix. The newest turn comes after them. */
-const VARYING = new Set<ContextItemKind>(['PROFILE', 'FACT', 'RECALLED'])
+const VARYING = new Set<ContextItemKind>(['PROFILE', 'FACT', 'SHARED_STATE', 'RECALLED'])
 
 /**
  * Returns the number of messages of the stable prefix. Only its tokens are known, and those of a whole are not quite

@@ -15,7 +15,7 @@ const toolName = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, dig
 /** Time after which an approval expires, in seconds: the default (7 days), and the maximum for a tool (90 days). */
 export const APPROVAL_SECONDS = { default: 7 * 86_400, max: 90 * 86_400 }
 
-/** A tool that the model may call. Without schema and description, it is the server's registered tool of that name. */
+/** A tool that the model may call. Without schema and description, it is the server's own tool of that name. */
 export const toolDefinition = z.object({
   name: toolName,
   description: text(MAX_TOOL_DESCRIPTION).nullish(),

@@ -1,14 +1,12 @@
 // Keeps private turns and facts out of a run's messages: the agent may see turns that the readers of its answer do not
 // see, and a model may quote any of its input. So a message is left out unless all readers may see its sources.
+// Shared state is left out when the context is built, key by key.
 
 import type { RunRow } from '../../../store/sql/agent/run/run-columns.ts'
 import type { Context, ContextMessage } from '../../memory/context/message.ts'
 import { kindOf } from '../../kernel/id.ts'
 import type { Platform } from '../../kernel/platform.ts'
-
-/** Whether all readers are in the audience. Pure. For both arguments, null means every participant. @internal */
-export const admitsAll = (audience: readonly string[] | null, readers: readonly string[] | null): boolean =>
-  audience === null || (readers !== null && readers.every((actor) => audience.includes(actor)))
+import { admitsAll } from '../../kernel/view.ts'
 
 /** Returns the ids of the source turns and facts that at least one reader may not see. */
 async function hiddenFrom(

@@ -71,16 +71,19 @@ export type BuildOptions = {
    * of the conversation from after the end, but profiles as they are.
    */
   end?: ContextEnd | null
+  /** The participants who must all see the shared state, null for every participant; by default, only the viewer. */
+  readers?: readonly string[] | null
 }
 
 /**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
- * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled. Stores the context if
+ * recent turns, the shared state, recalled turns, and the newest turn. Marks the included facts as recalled. Stores the context if
  * `store` is true, and nothing else. For the same data and input, the context is the same. The budget, the strategy and
  * the options of recall default to those of the tenant.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts. The context ends
- * with the newest version of the turn `answering` (answered.ts), by default with the newest turn.
+ * with the newest version of the turn `answering` (answered.ts), by default with the newest turn. Shared state is that of
+ * the present, so a context of the past has none.
  * @throws InvalidInput, also for a turn `answering` that is not committed, or has no content, and if a context of the
  * past is to be stored @throws NotFound
  * @throws NotAllowed if rights.ts denies the call; to store the context, also if the conversation is MEMBERS and the
@@ -91,16 +94,15 @@ export async function buildContext(
   deps: ContextDeps,
   principal: Viewer,
   input: BuildContextInput,
-  { outside, end = null }: BuildOptions = {},
+  { outside, readers, end = null }: BuildOptions = {},
 ): Promise<Context> {
   authorize(principal, 'buildContext', input)
   const given = await withDefaults(deps, principal, parse(buildContextInput, input))
   const viewer = actAs(principal, given.as)
   const reader = outside ?? viewer
   await requireSources(deps, reader, 'buildContext', given)
-  const { conversationId, strategy, semanticRecall: recallOptions } = given
+  const { conversationId, strategy, recentTurns, semanticRecall: recallOptions } = given
   const inSteps = strategy !== 'SIMPLE'
-  const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS
   const actors = given.filterParticipants ?? null
   const wanted = recallOptions?.k ?? 0
   const neighbours = wanted * LEAST_HIT_TOKENS <= given.tokenBudget ? 1 : 0
@@ -129,6 +131,7 @@ export async function buildContext(
     embedder: recallOptions && given.query == null && !isWideRecall(given) ? deps.embedding.serving().name : null,
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
+    states: given.includeSharedState ? { readers } : null,
   })
   // With a given query, the search runs while the database reads the material. The search uses the processor, so it
   // starts when the statements have been sent.
@@ -159,8 +162,9 @@ export async function buildContext(
     return toRecalled(found.hits, conversationId, allNames)
   }
 
+  const viewers = { viewer, reader }
   const findFacts = async (addressed: AddressedTurn | null) =>
-    findRelevantFacts(deps, { viewer, reader }, { conversationId, users: read.factUsers, end }, queryOf(addressed))
+    findRelevantFacts(deps, viewers, { conversationId, users: read.factUsers, end }, queryOf(addressed))
 
   const assembled = await assemble({ count: (text) => deps.tokens.recount(text), sizes: deps.sizes }, material, {
     tokenBudget: given.tokenBudget,
@@ -190,6 +194,9 @@ async function withDefaults(deps: ContextDeps, { tenant }: Viewer, given: z.outp
   return {
     ...given,
     tokenBudget: given.tokenBudget ?? defaults.tokenBudget,
+    recentTurns: given.recentTurns ?? MAX_RECENT_TURNS,
+    // The state of the past is not kept.
+    includeSharedState: (given.includeSharedState ?? true) && !deps.moment,
     strategy: given.strategy ?? defaults.contextStrategy,
     semanticRecall: semanticRecall && {
       ...semanticRecall,

@@ -4,7 +4,16 @@ import type { Role } from '../../../store/generated/enums.ts'
 import type { ContentPart } from '../../turn/content.ts'
 
 /** The kinds of messages, one per section of a context. */
-export type ItemKind = 'SYSTEM_PROMPT' | 'PROFILE' | 'FACT' | 'SUMMARY' | 'PINNED' | 'RECENT' | 'RECALLED' | 'ANSWERED'
+export type ItemKind =
+  | 'SYSTEM_PROMPT'
+  | 'PROFILE'
+  | 'FACT'
+  | 'SUMMARY'
+  | 'PINNED'
+  | 'RECENT'
+  | 'SHARED_STATE'
+  | 'RECALLED'
+  | 'ANSWERED'
 
 /** A message, independent of any provider's format. */
 export type Message = {
@@ -17,7 +26,7 @@ export type Message = {
   parts: ContentPart[]
   /** Position of the turn, to which results of its tool calls refer; null for messages that are not turns. */
   position: number | null
-  /** Ids of the sources: turns, facts, a summary, or the users of profiles. Empty for the system prompt. */
+  /** Ids of the sources: turns, facts, a summary, states, or the users of profiles. Empty for the system prompt. */
   sourceIds: string[]
   /** Why the message is included. */
   reason: string

@@ -14,7 +14,7 @@ const formsOf = (name: string): string[] => [
 ]
 
 /** Names of the messages that Colloquy itself writes. No actor gets any of these names. */
-const RESERVED = ['profile', 'facts', 'summary', 'recall'].flatMap(formsOf)
+const RESERVED = ['profile', 'facts', 'summary', 'state', 'recall'].flatMap(formsOf)
 
 /** Matches an actor that can be appended to its display name as a readable suffix. */
 const PLAIN = /^[\w-]{1,32}$/

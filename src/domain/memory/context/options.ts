@@ -23,6 +23,7 @@ export const contextOptions = {
     .nullish(),
   includeFacts: z.boolean().nullish(),
   includeProfile: z.boolean().nullish(),
+  includeSharedState: z.boolean().nullish(),
   sinceSeq: count.nullish(),
   query: text(MAX_QUERY).min(1, 'must not be empty').nullish(),
   strategy: z.enum(STRATEGIES).nullish(),

@@ -8,11 +8,12 @@ import {
   insertStoredContext,
   lockPresent,
   readConversationsOfTurns,
+  readDeletedKeys,
   type NewSource,
 } from '../../../store/sql/memory/context/stored-contexts.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { requireChange } from '../../kernel/rights/authorize.ts'
-import { derivedId } from '../../kernel/derived-id.ts'
+import { derivedId, derivedKey } from '../../kernel/derived-id.ts'
 import { lockConversations } from '../fact/write.ts'
 import { kindOf, newId } from '../../kernel/id.ts'
 import type { Platform } from '../../kernel/platform.ts'
@@ -47,6 +48,12 @@ const ofKind = (sources: readonly Source[], kind: 'turn' | 'fact' | 'summary') =
   ...new Set(sources.map(({ sourceId }) => sourceId).filter((id) => kindOf(id) === kind)),
 ]
 
+/** Returns the key of shared state that the source is; null for another source. */
+function keyOf(sourceId: string): string | null {
+  const key = derivedKey(sourceId)
+  return key?.kind === 'state' ? key.key : null
+}
+
 /**
  * Stores the context, and returns it with its id, as getContexts returns it. Messages with a source that was erased
  * since the context was built are left out. Deletes the oldest contexts of the conversation above MAX_STORED.
@@ -77,6 +84,8 @@ export async function storeContext(
     await requireChange(tx, viewer, conversationId, head)
     const summaries = ofKind(sources, 'summary')
     const present = await lockPresent(tx, conversationIds, { turns, facts: ofKind(sources, 'fact'), summaries })
+    const keys = sources.flatMap(({ sourceId }) => keyOf(sourceId) ?? [])
+    const deletedKeys = await readDeletedKeys(tx, conversationId, keys, context.asOfSeq)
     const rows = sources.map(({ index, sourceId }): NewSource => {
       const kind = kindOf(sourceId)
       const home = kind === 'summary' ? conversationId : (homes.get(sourceId) ?? null)
@@ -85,7 +94,7 @@ export async function storeContext(
         index,
         sourceId,
         conversationId: isElsewhere ? home : null,
-        gone: kind !== null && !present.has(sourceId),
+        gone: kind === null ? deletedKeys.has(keyOf(sourceId) ?? '') : !present.has(sourceId),
       }
     })
     const lost = new Set(rows.filter(({ gone }) => gone).map(({ index }) => index))

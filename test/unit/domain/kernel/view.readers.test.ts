@@ -1,7 +1,7 @@
 // The sources that a model may receive: those that all readers of its answer may see.
 
 import { expect, it } from 'vitest'
-import { admitsAll } from '../../../../../src/domain/agent/run/readers.ts'
+import { admitsAll } from '../../../../src/domain/kernel/view.ts'
 
 it.each([
   [null, null, true],

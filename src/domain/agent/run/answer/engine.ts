@@ -19,9 +19,13 @@ export type EngineSettings = {
   runMs?: number | undefined
 }
 
-/** Creates the engine. Close `runs` before its dependencies. @throws Error for an invalid tool, as `toolsOf` does */
-export const createEngine = ({ tools = [], runMs = MAX_MS }: EngineSettings): Engine => ({
+/**
+ * Creates the engine. Close `runs` before its dependencies.
+ * @param builtIn see Tools
+ * @throws Error for an invalid tool, as `toolsOf` does
+ */
+export const createEngine = ({ tools = [], runMs = MAX_MS }: EngineSettings, builtIn: readonly Tool[]): Engine => ({
   runs: createActiveRuns(),
-  tools: toolsOf(tools),
+  tools: toolsOf(tools, builtIn),
   runLimits: { stallMs: STALL_MS, maxMs: runMs },
 })

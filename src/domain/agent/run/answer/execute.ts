@@ -72,16 +72,16 @@ const corrections = (calls: readonly ProviderToolCall[], problems: ReadonlyMap<s
 async function resultsOf(
   deps: RunDeps,
   { run }: HeldRun,
-  settled: readonly SettledCall[],
+  { turnId, settled }: { turnId: string; settled: readonly SettledCall[] },
   signal: AbortSignal,
 ): Promise<Result[]> {
-  const { tenant, conversationId, actor, id: runId } = run
+  const { tenant, conversationId, actor, audience, id: runId } = run
   const results = await Promise.all(
     settled.map(async (each): Promise<Result[]> => {
       const { call } = each
       if (each.by === 'DECISION') return [{ call, result: each.result }]
       if (each.by === 'CALLER') return []
-      const context = { tenant, conversationId, actor, runId, callId: call.id, signal }
+      const context = { tenant, conversationId, actor, runId, turnId, audience, callId: call.id, signal }
       if (each.edited === null) {
         return [{ call, result: await executeTool(deps, each.execute, call.arguments, context) }]
       }
@@ -106,7 +106,7 @@ type DecidedReply = Reply & { decisions: ReadonlyMap<string, CallDecision> }
 async function answerCalls(deps: RunDeps, held: HeldRun, reply: DecidedReply, signal: AbortSignal): Promise<Outcome> {
   await readerOf(deps, held.run)
   const settled = settleCalls(reply.calls, held.tools, reply.decisions)
-  const results = await resultsOf(deps, held, settled, signal)
+  const results = await resultsOf(deps, held, { turnId: reply.turn.id, settled }, signal)
   signal.throwIfAborted()
   if (results.length > 0) await appendResults(deps, held, reply, { results, isCorrection: false })
   return results.length < settled.length ? { event: 'await-tools' } : null

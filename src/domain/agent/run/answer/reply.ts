@@ -67,10 +67,13 @@ async function promptOf(deps: RunDeps, held: HeldRun) {
     (text) => deps.tokens.count(text),
     async (budget) => {
       const input = { ...context, conversationId, as: actor, answering, tokenBudget: budget }
-      const built = await buildContext(deps, agentOf(run), input, { outside: reader, end }).catch((error: unknown) => {
-        throw error instanceof NotAllowed ? notAllowed(error) : error
-      })
-      const sent = await withoutPrivate(deps, { ...run, audience: await readersOf(deps, run) }, built)
+      const readers = await readersOf(deps, run)
+      const built = await buildContext(deps, agentOf(run), input, { outside: reader, end, readers }).catch(
+        (error: unknown) => {
+          throw error instanceof NotAllowed ? notAllowed(error) : error
+        },
+      )
+      const sent = await withoutPrivate(deps, { ...run, audience: readers }, built)
       if (store) contextId = (await storeContext(deps, agentOf(run), conversationId, sent)).id
       return sent
     },

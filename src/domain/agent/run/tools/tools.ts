@@ -1,5 +1,5 @@
-// The tools of runs. The engine executes tools that a library user registers. For tools that a run defines, the caller
-// appends the results.
+// The tools of runs. The engine executes tools that a library user registers, and those that are built in. For tools that
+// a run defines, the caller appends the results.
 
 import type { ProviderToolCall, ProviderToolDefinition } from '../../../../providers/ports/provider-adapter.ts'
 import type { Platform } from '../../../kernel/platform.ts'
@@ -13,7 +13,11 @@ export type ToolContext = {
   /** The agent that calls the tool. */
   actor: string
   runId: string
-  /** Unique within the turn that makes the call; use it with `runId` as an idempotency key. */
+  /** The turn that makes the call. */
+  turnId: string
+  /** The participants who see the turn; null for every participant. */
+  audience: readonly string[] | null
+  /** Unique within the turn that makes the call; use it with `turnId` as an idempotency key. */
   callId: string
   /** Aborts when the run is cancelled or out of time, when the process stops, and when the call has taken 60 s. */
   signal: AbortSignal
@@ -36,7 +40,8 @@ export type Tool = {
    */
   execute(this: void, args: unknown, context: ToolContext): unknown
 }
-export type Tools = ReadonlyMap<string, Tool>
+/** The tools that the engine executes, by name. A built-in tool is offered only to runs that name it. */
+export type Tools = ReadonlyMap<string, Tool & { isBuiltIn?: boolean }>
 
 /** Time limit of one execution, ms. */
 const TOOL_MS = 60_000
@@ -45,8 +50,11 @@ const MAX_RESULT_BYTES = 256 * 1024
 /** Maximum number of calls in one reply. */
 export const MAX_CALLS = 128
 
-/** Returns the tools by name. @throws Error for an invalid name or `approvalSeconds`, or two tools with one name */
-export function toolsOf(tools: readonly Tool[]): Tools {
+/**
+ * Returns the tools by name. A registered tool replaces the built-in one with its name.
+ * @throws Error for an invalid name or `approvalSeconds`, or two tools with one name
+ */
+export function toolsOf(tools: readonly Tool[], builtIn: readonly Tool[] = []): Tools {
   const byName = new Map<string, Tool>()
   for (const tool of tools) {
     if (!/^[\w-]{1,64}$/.test(tool.name)) throw new Error(`${JSON.stringify(tool.name)} is not a valid tool name.`)
@@ -57,7 +65,8 @@ export function toolsOf(tools: readonly Tool[]): Tools {
     }
     byName.set(tool.name, tool)
   }
-  return byName
+  const ofServer = builtIn.map((tool) => [tool.name, { ...tool, isBuiltIn: true }] as const)
+  return new Map([...ofServer, ...byName])
 }
 
 /**
@@ -70,7 +79,7 @@ export type OfferedTool = ProviderToolDefinition & {
   approval: { seconds: number } | null
 }
 
-/** Whether the definition contains only the name of a registered tool. */
+/** Whether the definition contains only the name of a registered or built-in tool. */
 const namesRegistered = ({ description, schema }: ToolDefinition): boolean => description == null && schema == null
 
 type ApprovalOf = Pick<ToolDefinition, 'requiresApproval' | 'approvalSeconds'>
@@ -81,7 +90,7 @@ const approvalOf = (defined: ApprovalOf, registered: ApprovalOf = {}): OfferedTo
     ? { seconds: defined.approvalSeconds ?? registered.approvalSeconds ?? APPROVAL_SECONDS.default }
     : null
 
-/** Returns the tools that a run offers: all registered ones if `defined` is null. */
+/** Returns the tools that a run offers: all registered ones if `defined` is null, without the built-in ones. */
 export function offeredTools(defined: readonly ToolDefinition[] | null | undefined, registered: Tools): OfferedTool[] {
   const offer = (tool: Tool, definition: ApprovalOf = {}): OfferedTool => ({
     name: tool.name,
@@ -90,7 +99,7 @@ export function offeredTools(defined: readonly ToolDefinition[] | null | undefin
     execute: tool.execute,
     approval: approvalOf(definition, tool),
   })
-  if (defined == null) return [...registered.values()].map((tool) => offer(tool))
+  if (defined == null) return [...registered.values()].filter((tool) => !tool.isBuiltIn).map((tool) => offer(tool))
   return defined.map((tool) => {
     const own = namesRegistered(tool) ? registered.get(tool.name) : undefined
     if (own) return offer(own, tool)

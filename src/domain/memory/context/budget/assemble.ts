@@ -19,6 +19,7 @@ import {
   partOf,
   plus,
   spaceOf,
+  STATE_SHARE,
   sum,
   tokensOf,
   type Size,
@@ -26,6 +27,7 @@ import {
 import { chooseInstructions } from '../material/choose-turns.ts'
 import { fillSections, type Fixed, type Sections } from './fill-sections.ts'
 import { fillRest } from './fill-rest.ts'
+import { itemsOf, quoteThatFit, stateQuoting } from './fit-quotes.ts'
 import {
   measureMessage,
   measureTurns,
@@ -61,9 +63,9 @@ export async function assemble(
   const ending = fixed.answered ? endingWith(fixed.answered, [...prefix, ...newest]) : []
   return toContext(
     request.tokenBudget,
-    { prefix, recalled: rest.messages, newest: [...newest, ...ending] },
+    { prefix, recalled: [...messagesOf(fixed.state), ...rest.messages], newest: [...newest, ...ending] },
     fixed.opening,
-    [...damagedItems(material), ...sections.omitted, ...rest.omitted],
+    [...damagedItems(material), ...(await omittedStates(tokens, fixed)), ...sections.omitted, ...rest.omitted],
   )
 }
 
@@ -72,6 +74,11 @@ const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
   damaged.length === 0
     ? []
     : [{ kind: 'RECENT', sourceIds: damaged, tokenCount: 0, included: false, reason: 'the stored content is damaged' }]
+
+const messagesOf = ({ message }: Fixed['state']): MeasuredMessage[] => (message ? [message] : [])
+
+const omittedStates = (tokens: Tokens, { state }: Fixed): Promise<ContextItem[]> =>
+  itemsOf(tokens, state.omitted, stateQuoting([]), { kind: 'SHARED_STATE', reason: 'no space for more shared state' })
 
 /** Returns the turns after a position, and in any case the newest turn with its tool call and results. */
 function uncovered(recent: ContextMaterial['recent'], through: number): ContextMaterial['recent'] {
@@ -115,6 +122,9 @@ async function measureFixed(
   // Space for the opening is reserved even if the first message does not need it. So the space of the sections may be
   // negative; they are then empty.
   const instructions = chooseInstructions(kept, partOf(minus(all, plus(needed, opening)), INSTRUCTION_SHARE))
+  const left = minus(all, sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken), answeredSize]))
+  const forState = partOf(minus(left, sizesOf(newest)), STATE_SHARE)
+  const state = await quoteThatFit(tokens, material.states, stateQuoting(material.states), forState)
   return {
     measured,
     newest,
@@ -122,7 +132,8 @@ async function measureFixed(
     opening,
     answered,
     instructions,
-    space: minus(all, sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken), answeredSize])),
+    state,
+    space: minus(left, sizesOf(messagesOf(state))),
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Shares } from './budget.ts'
 import type { CoveringSummary } from './fit-summaries.ts'
 import type { ContextTurn, Perspective } from '../perspective.ts'
-import type { QuotedFact, QuotedProfile, RecalledTurn } from '../quote.ts'
+import type { QuotedFact, QuotedProfile, QuotedState, RecalledTurn } from '../quote.ts'
 
 export type ContextMaterial = {
   systemPrompt: string | null
@@ -15,6 +15,8 @@ export type ContextMaterial = {
   hasAllFacts: boolean
   /** Whether there are facts that have ended, which are included only if they are relevant. */
   hasEndedFacts: boolean
+  /** The shared state, oldest key first. */
+  states: QuotedState[]
   /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
   /**

@@ -118,6 +118,12 @@ export const DEFAULT_SHARES: Shares = {
  */
 export const INSTRUCTION_SHARE = 0.5
 
+/**
+ * Maximum fraction of the space after the system prompt, the newest turn and the instructions that shared state may use.
+ * It is taken before the shares of the sections, so that contexts without state do not depend on it.
+ */
+export const STATE_SHARE = 0.2
+
 /** Minimum number of tokens of a message in addition to its text. */
 export const MESSAGE_OVERHEAD = 11
 /**

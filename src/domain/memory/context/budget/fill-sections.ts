@@ -7,7 +7,7 @@ import type { AssemblyRequest, ContextMaterial } from './assembly-input.ts'
 import { fits, larger, minus, NOTHING, partOf, plus, smaller, spaceOf, sum, tokensOf, type Size } from './budget.ts'
 import { chooseKept, chooseTurns, needOfWindow, type Choice, type ChosenTurns } from '../material/choose-turns.ts'
 import { createFolding, foldFacts, REPEATED, type Repetition } from '../material/duplicates.ts'
-import { demandOf, factQuoting, itemsOf, profileQuoting, quoteThatFit } from './fit-quotes.ts'
+import { demandOf, factQuoting, itemsOf, profileQuoting, quoteThatFit, type Quoted } from './fit-quotes.ts'
 import { fitSummaries, needsOfSummaries, NO_SPACE_FOR_SUMMARIES } from './fit-summaries.ts'
 import {
   idsOf,
@@ -19,7 +19,7 @@ import {
   type Tokens,
 } from './measure.ts'
 import type { ContextItem } from '../message.ts'
-import { summaryMessage, type QuotedFact, type QuotedProfile } from '../quote.ts'
+import { summaryMessage, type QuotedFact, type QuotedProfile, type QuotedState } from '../quote.ts'
 
 /** The measured turns, the messages that every context has, and the space that is left for the others. */
 export type Fixed = {
@@ -32,6 +32,8 @@ export type Fixed = {
   /** The turn to answer; null if that is the newest turn. */
   answered: AnsweredTurn | null
   instructions: Choice
+  /** The message of the shared state, which follows the turns, and the keys that do not fit. */
+  state: Quoted<QuotedState>
   /** The space for the newest turn and all sections. */
   space: Size
 }

@@ -1,10 +1,19 @@
-// Fits profiles, facts and quoted turns into a space, each kind as one message of quotes. Items that do not fit are
+// Fits profiles, facts, shared state and quoted turns into a space, each kind as one message of quotes. Items that do not fit are
 // listed in the manifest with their token counts.
 
 import { fits, minus, plus, sizeOf, sizeOfVariant, spaceOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { Tokens, MeasuredMessage } from './measure.ts'
 import type { ContextItem, Message } from '../message.ts'
-import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from '../quote.ts'
+import {
+  factsMessage,
+  fenceFor,
+  profileMessage,
+  quoteProfile,
+  stateMessage,
+  type QuotedFact,
+  type QuotedProfile,
+  type QuotedState,
+} from '../quote.ts'
 
 type Quoting<T> = {
   /** Returns the text that an item adds to the message. It must not depend on the other items. */
@@ -115,6 +124,12 @@ export async function demandOf<T>(
 export function profileQuoting(profiles: readonly QuotedProfile[]): Quoting<QuotedProfile> {
   const fence = fenceFor(profiles.flatMap(({ name, text }) => [name, text]))
   return { textOf: (each) => quoteProfile(each, fence), toMessage: (chosen) => profileMessage(chosen, fence) }
+}
+
+/** How shared state is quoted, with a fence for all of it. */
+export function stateQuoting(states: readonly QuotedState[]): Quoting<QuotedState> {
+  const fence = fenceFor(states.map(({ text }) => text))
+  return { textOf: ({ text }) => `${text},`, toMessage: (chosen) => stateMessage(chosen, fence) }
 }
 
 const oldestFirst = (facts: readonly QuotedFact[]) =>

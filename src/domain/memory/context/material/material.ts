@@ -5,11 +5,17 @@ import { InvalidInput, NotFound } from '../../../../errors.ts'
 import { readAll, readOne } from '../../../../store/db/read.ts'
 import { speakersRead, type Speakers } from '../../../../store/sql/memory/context/speakers.ts'
 import { conversationsRead, type ConversationRow } from '../../../../store/sql/conversation/conversations.ts'
+import {
+  contextStatesRead,
+  type ContextStateRow,
+} from '../../../../store/sql/conversation/shared-state/read-shared-states.ts'
 import { conversationScopeRead, type ScopeRead } from '../../../../store/sql/memory/recall/scope.ts'
 import { coveringSummariesRead } from '../../summary/summary.ts'
 import { isDamaged } from '../../../turn/content.ts'
 import type { Turn } from '../../../turn/turn.ts'
-import type { Viewer } from '../../../kernel/view.ts'
+import { derivedId } from '../../../kernel/derived-id.ts'
+import { admitsAll, type Viewer } from '../../../kernel/view.ts'
+import type { QuotedState } from '../quote.ts'
 import type { ContextMaterial } from '../budget/assembly-input.ts'
 import { MESSAGE_OVERHEAD } from '../budget/budget.ts'
 import type { ContextDeps } from '../deps.ts'
@@ -30,6 +36,8 @@ export type MaterialRequest = TurnRequest & {
   withPinned: boolean
   withProfiles: boolean
   withFacts: boolean
+  /** The participants who must all see the shared state, null for every participant; null for no shared state. */
+  states: { readers?: readonly string[] | null | undefined } | null
   /** Name of the embedder whose vectors a recall in the conversation searches; null without such a recall. */
   embedder: string | null
 }
@@ -39,6 +47,23 @@ const mayFit = (
   { publicTokenCount, publicTurnCount }: ConversationRow,
   { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
 ) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * MESSAGE_OVERHEAD <= tokenBudget
+
+/** Returns the reads of the first round trip. `guess`: the turns that are probably needed; null for none. */
+function readsOf(
+  viewer: Viewer,
+  request: MaterialRequest,
+  { readsSummaries, guess }: { readsSummaries: boolean; guess: TurnsToRead | null | undefined },
+) {
+  const { conversationId, as, embedder } = request
+  return [
+    conversationsRead(viewer, [conversationId]),
+    readsSummaries ? coveringSummariesRead(viewer, conversationId) : null,
+    embedder === null ? null : conversationScopeRead(viewer, conversationId, embedder),
+    speakersRead(viewer.tenant, conversationId, null, as),
+    request.states ? contextStatesRead(viewer, conversationId) : null,
+    ...(guess ? turnsRead(viewer, request, guess) : []),
+  ] as const
+}
 
 /**
  * Reads the material of a context, the display names of its actors, and the scope of a recall in the conversation.
@@ -59,18 +84,17 @@ export async function readMaterial(
     factUsers: string[]
   }
 > {
-  const { conversationId, as, actors, sinceSeq, embedder, end } = request
+  const { conversationId, as, actors, sinceSeq, end } = request
   const readsSummaries = request.withSummaries && sinceSeq === null && actors === null
   // A context with an end reads other turns than the next one of the conversation.
   const last = end === null ? deps.turnGuesses.guess(viewer, { ...request, readsSummaries }) : null
   const guess = last && { ...last, after: sinceSeq ?? last.after }
-  const [[conversation], summaries, scope, firstSpeakers, ...guessed] = await readAll(deps.pool, viewer.tenant, [
-    conversationsRead(viewer, [conversationId]),
-    readsSummaries ? coveringSummariesRead(viewer, conversationId) : null,
-    embedder === null ? null : conversationScopeRead(viewer, conversationId, embedder),
-    speakersRead(viewer.tenant, conversationId, null, as),
-    ...(guess ? turnsRead(viewer, request, guess) : []),
-  ])
+  const reads = readsOf(viewer, request, { readsSummaries, guess })
+  const [[conversation], summaries, scope, firstSpeakers, states, ...guessed] = await readAll(
+    deps.pool,
+    viewer.tenant,
+    reads,
+  )
   if (!conversation) throw new NotFound('conversation', conversationId)
   if (as !== null && conversation.viewActor === null) throw InvalidInput.at('as', unknownActor(as))
 
@@ -116,6 +140,7 @@ export async function readMaterial(
     hasAllFacts: memory.hasAllFacts,
     hasEndedFacts: memory.hasEndedFacts,
     factUsers: memory.factUsers,
+    states: quotedStates(request, states ?? []),
     summaries: usesSummaries ? current : [],
     tooLong: usesSummaries ? [] : current,
     kept,
@@ -143,6 +168,15 @@ async function speakersAmong(
   if (participants.length === actors.size) return { ...read, participants }
   return readOne(pool, tenant, speakersRead(tenant, conversationId, [...actors], as))
 }
+
+/** Returns the states that all readers see, or the viewer without readers, each as a member of a JSON object. */
+const quotedStates = ({ conversationId, states }: MaterialRequest, rows: readonly ContextStateRow[]): QuotedState[] =>
+  rows
+    .filter(({ audience }) => states?.readers === undefined || admitsAll(audience, states.readers))
+    .map(({ key, version, value }) => ({
+      id: derivedId({ kind: 'state', conversationId, key }),
+      text: `${JSON.stringify(key)}: ${JSON.stringify({ version, value })}`,
+    }))
 
 /** Whether the turn is kept only because it is pinned, not as an instruction or as a turn that is never summarised. */
 const isKeptAsPinned = ({ pinned, role, audience, status }: Turn) =>

@@ -35,6 +35,7 @@ const SECTION_IDS: Partial<Record<ItemKind, string>> = {
   SYSTEM_PROMPT: 'system',
   PROFILE: 'profile',
   FACT: 'facts',
+  SHARED_STATE: 'state',
   RECALLED: 'recall',
   ANSWERED: 'answered',
 }

@@ -1,8 +1,9 @@
-// Reads the shared state of conversations in the view of a viewer: by key or as pages. A conversation has at most MAX_KEYS
-// keys, so each read uses a prefix of the primary key.
+// Reads the shared state of conversations in the view of a viewer: by key, as pages, or all of a conversation. A
+// conversation has at most MAX_KEYS keys, so each read uses a prefix of the primary key.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
 import type { Db } from '../../../db/db.ts'
+import { readOf, type Read } from '../../../db/read.ts'
 import type { Viewer } from '../../../db/scope.ts'
 import { raw, sql, type Sql } from '../../kernel/sql.ts'
 import { among, howMany, stateVisible, VIEWER, views } from '../../kernel/visible.ts'
@@ -69,3 +70,21 @@ export function pageSharedStates(
       WHERE s.conversation_id = v.id AND ${stateVisible()} AND ${beyond(after, '>')} AND ${beyond(before, '<')}
       ORDER BY s.key ${raw(backwards ? 'DESC' : 'ASC')} LIMIT ${limit}::integer) x`
 }
+
+/** A state as a context contains it. */
+export type ContextStateRow = Pick<SharedStateRow, 'key' | 'value' | 'version' | 'audience'>
+
+const OF_CONTEXT = sql`
+  SELECT s.key, s.value, s.version, s.audience
+  FROM (${views(VIEWER, raw('c.id = $3::text'))}) v JOIN shared_state s ON s.conversation_id = v.id
+  WHERE ${stateVisible()} ORDER BY s.created_at, s.key`.text
+
+/**
+ * All visible states of the conversation, oldest key first. Uses a named statement, because every context runs this read
+ * in a batch with others (`npm run bench -- context`).
+ */
+export const contextStatesRead = ({ tenant, actor }: Viewer, conversationId: string): Read<ContextStateRow[]> =>
+  readOf(
+    { name: 'read-context-states', text: OF_CONTEXT, values: [tenant, actor, conversationId] },
+    (rows: ContextStateRow[]) => rows,
+  )

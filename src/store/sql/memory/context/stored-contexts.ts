@@ -53,6 +53,21 @@ export async function lockPresent(
   return new Set([...locked, ...others].map(({ id }) => id))
 }
 
+/** Those of the keys of shared state that were deleted after the entry `seq`. */
+export async function readDeletedKeys(
+  tx: Tx,
+  conversationId: string,
+  keys: readonly string[],
+  seq: number,
+): Promise<Set<string>> {
+  if (keys.length === 0) return new Set()
+  const rows = await tx.$queryRaw<{ key: string }[]>`
+    SELECT DISTINCT c.key FROM shared_state_change c
+    WHERE c.conversation_id = ${conversationId}::text AND c.seq > ${seq}::integer AND c.deleted
+      AND c.key = ANY (${keys}::text[])`
+  return new Set(rows.map(({ key }) => key))
+}
+
 /** Writes the context with its messages and their sources. Returns the time at which it was stored. */
 export async function insertStoredContext(
   tx: Tx,

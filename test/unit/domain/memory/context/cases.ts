@@ -7,7 +7,11 @@ import type {
   AssemblyRequest,
   ContextMaterial,
 } from '../../../../../src/domain/memory/context/budget/assembly-input.ts'
-import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../../../../../src/domain/memory/context/budget/budget.ts'
+import {
+  DEFAULT_SHARES,
+  STATE_SHARE,
+  TOKENS_PER_MESSAGE,
+} from '../../../../../src/domain/memory/context/budget/budget.ts'
 import type { Assembled, ItemKind } from '../../../../../src/domain/memory/context/message.ts'
 import { hasContent, type ContextTurn } from '../../../../../src/domain/memory/context/perspective.ts'
 import { factLine, type QuotedFact } from '../../../../../src/domain/memory/context/quote.ts'
@@ -132,6 +136,7 @@ export const cases: fc.Arbitrary<Case> = fc
       }),
       { maxLength: 12 },
     ),
+    states: fc.array(fc.oneof(json, words), { maxLength: 3 }),
     hasAllFacts: fc.nat({ max: 9 }).map((n) => n > 0),
     tokenBudget: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 }), fc.constant(2_000_000)),
     maxMessages: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 3 }),
@@ -152,6 +157,7 @@ export const cases: fc.Arbitrary<Case> = fc
       summaries,
       profiles,
       facts,
+      states,
       hasAllFacts,
       k,
       ...request
@@ -192,6 +198,10 @@ export const cases: fc.Arbitrary<Case> = fc
           tooLong: [],
           hasAllFacts,
           hasEndedFacts: false,
+          states: states.map((value, index) => ({
+            id: `state_${index}`,
+            text: `"key ${index}": ${JSON.stringify({ version: 1, value })}`,
+          })),
           profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
           facts: facts
             .toSorted((a, b) => b.observedAt.getTime() - a.observedAt.getTime())
@@ -332,12 +342,31 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Assembl
     }
   }
   const reported = items.flatMap(({ sourceIds }) => sourceIds)
-  for (const { id } of [...material.profiles, ...material.facts]) {
+  for (const { id } of [...material.profiles, ...material.facts, ...material.states]) {
     if (reported.filter((each) => each === id).length !== 1) yield `${id} is not named by one item`
   }
   if (!material.hasAllFacts && !items.some(({ kind, included }) => kind === 'FACT' && !included)) {
     yield 'no item reports the facts that were not read'
   }
+}
+
+/** Yields the errors in the shared state: its share, its place after the other turns, and JSON between fences. */
+function* stateFaults({ material, request }: Case, { messages, stablePrefixTokens, tokenCount }: Assembled) {
+  const index = messages.findIndex(({ kind }) => kind === 'SHARED_STATE')
+  if (messages.filter(({ kind }) => kind === 'SHARED_STATE').length > 1) yield 'shared state occurs twice'
+  if (index < 0) return
+  const { role, name, content, sourceIds, tokenCount: own } = messages[index]!
+  if (role !== 'USER' || name !== 'state') yield `shared state is ${role} ${name}`
+  if (own > STATE_SHARE * request.tokenBudget) yield `shared state takes more than its share: ${own}`
+  if (stablePrefixTokens + own > tokenCount) yield 'shared state is in the stable prefix'
+  if (messages.slice(0, index).some(({ kind }) => kind === 'RECALLED')) yield 'recalled turns precede shared state'
+  const lines = content.split('\n')
+  if (lines[1] !== lines.at(-1) || !/^~{3,}$/.test(lines[1]!)) yield 'shared state is not fenced'
+  const found = Object.keys(JSON.parse(lines.slice(2, -1).join('\n')) as object)
+  const given = material.states
+    .filter(({ id }) => sourceIds.includes(id))
+    .map(({ text }) => /^"([^"]*)"/.exec(text)![1])
+  if (found.join() !== given.join()) yield `shared state has ${found.join()} instead of ${given.join()}`
 }
 
 /** Yields the errors in the end of a context: the newest turn, and the turn to answer. */
@@ -358,7 +387,7 @@ function* endingFaults({ recent, answered }: ContextMaterial, { messages }: Asse
   if (quotations.length === 0) {
     const isExchange = (type: string) => type === 'toolCall' || type === 'toolResult'
     // Of what fills the rest of the space, too.
-    const isQuoted = (kind: ItemKind) => kind === 'RECALLED' || kind === 'FACT' || kind === 'PROFILE'
+    const isQuoted = (kind: ItemKind) => (['SHARED_STATE', 'RECALLED', 'FACT', 'PROFILE'] as ItemKind[]).includes(kind)
     const isEnd = turns
       .slice(at + 1)
       .every(({ kind, parts }) => isQuoted(kind) || parts.some(({ type }) => isExchange(type)))
@@ -390,6 +419,7 @@ export function* faults({ material, request }: Case, context: Assembled): Genera
   if (chars > (request.maxChars ?? Infinity)) yield `has ${chars} characters`
   yield* toolFaults(context)
   yield* memoryFaults({ material, request }, context)
+  yield* stateFaults({ material, request }, context)
 
   const { items } = context
   const roles = render(context.messages, 'ANTHROPIC').messages.map(({ role }) => role)

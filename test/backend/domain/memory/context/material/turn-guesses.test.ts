@@ -83,7 +83,10 @@ describe.each(backends)('a context with a guess, on $name,', (backend) => {
         expect((await build()).messages).toHaveLength(6)
       }),
     ).toEqual([
-      ['read-conversation', 'read-current-summary', 'read-speakers', 'context-recent-turns', 'context-kept-turns'],
+      [
+        ...['read-conversation', 'read-current-summary', 'read-speakers', 'read-context-states'],
+        ...['context-recent-turns', 'context-kept-turns'],
+      ],
     ])
   })
 

@@ -10,6 +10,8 @@ const context: ToolContext = {
   conversationId: 'conv_1',
   actor: 'bot',
   runId: 'run_1',
+  turnId: 'turn_1',
+  audience: null,
   callId: 'c1',
   signal: new AbortController().signal,
 }

@@ -74,6 +74,7 @@ function given({ turns, summaries, profiles, facts, hits, k, tokenBudget }: Conv
     facts: quotedFacts,
     hasAllFacts: true,
     hasEndedFacts: false,
+    states: [],
     summaries: summaries.map((sentences, n) => ({
       id: `sum_${n}`,
       content: sentences.join(' '),
