@@ -66,6 +66,7 @@ const NAMED = [
   'TurnFilter',
   'UpdateConversationInput',
   'UpdateParticipantInput',
+  'UpdateSharedStateInput',
 ]
 
 const HEADER = `// Written by \`npm run generate\` (scripts/client-types.ts): the types of the fragments and inputs in

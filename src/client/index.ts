@@ -38,8 +38,10 @@ export type { Transcript, TranscriptOptions } from './conversation/transcript.ts
 export type { TranscriptState, TranscriptTurn } from './conversation/transcript-state.ts'
 export { transfersOf, type Transfers } from './verbs/transfers.ts'
 export type { ClientVerbs, RequestedApproval } from './verbs/client-verbs.ts'
-export type { Context, ConversationVerbs, Recall, RunWithReplies } from './verbs/conversation-verbs.ts'
-export type { Watched } from './conversation/watch.ts'
+export { sharedStateOf, type LiveSharedState, type SharedStateValue } from './state/shared-state.ts'
+export type { StateChange } from './state/state-writer.ts'
+export type { ChangedState, Context, ConversationVerbs, Recall, RunWithReplies } from './verbs/conversation-verbs.ts'
+export type { Changes, Watched } from './conversation/watch.ts'
 export type { WriteOptions } from './conversation/write.ts'
 
 export type Client = ClientVerbs & {

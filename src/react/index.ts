@@ -14,12 +14,15 @@ import type {
   Recall,
   RequestedApproval,
   Run,
+  SharedStateValue,
+  LiveSharedState,
   Summary,
   Transcript,
   TranscriptOptions,
   TranscriptState,
   Watched,
 } from '../client/index.ts'
+import { sharedStateOf } from '../client/index.ts'
 
 const ClientContext = createContext<Client | null>(null)
 
@@ -167,6 +170,19 @@ export function useSummaries(
 ): Watched<Page<Summary>> {
   const read = (signal: AbortSignal) => conversation.summaries({ ...options, signal })
   return useWatched(conversation, read, ['SUMMARY_WRITTEN'], ['summaries', options])
+}
+
+/**
+ * Returns the live shared state of a conversation at a key, and the function that changes it: its changes are shown at
+ * once, and taken back if the server refuses them.
+ */
+export function useSharedState<T = any>(
+  conversation: ConversationHandle,
+  key: string,
+): SharedStateValue<T> & Pick<LiveSharedState<T>, 'update'> {
+  const live = useMemo(() => sharedStateOf<T>(conversation, key), [conversation, key])
+  const state = useLive(live)
+  return useMemo(() => ({ ...state, update: live.update }), [state, live])
 }
 
 /** Returns the live list of the actor's conversations, with their unread counts. */

@@ -16,10 +16,10 @@ import { useServer } from '../support/server.ts'
  */
 const MAX_CLIENT = 17 * 1024
 /**
- * Maximum size that the other exports add, minified and compressed, in bytes: `transfersOf`, and the tables for other
- * GraphQL clients, such as `possibleTypes`.
+ * Maximum size that the other exports add, minified and compressed, in bytes: `sharedStateOf`, which takes half of it,
+ * `transfersOf`, and the tables for other GraphQL clients, such as `possibleTypes`.
  */
-const MAX_OTHERS = 1_200
+const MAX_OTHERS = 2_700
 /** Maximum size that the React hooks add to the client, minified and compressed, in bytes. */
 const MAX_HOOKS = 1_000
 /** Maximum size that the transport of the AI SDK adds to the client, minified and compressed, in bytes. */
@@ -167,6 +167,49 @@ describe.runIf(isLong && chromiumPath)('the client in Chromium (needs LONG=1)', 
     await page.evaluate('window.requestAnimationFrame = () => 0')
     await page.evaluate('change(1)')
     await expect.poll(shown).toBe('301')
+  })
+
+  it('shows the shared state with the changes of everybody, its own at once, and takes back what is refused', async () => {
+    const tenant = server.tenant()
+    const id = await tenant.newConversation('ada', 'bob')
+    const bob = clientOf(server.url, tenant.name, 'bob').conversation(id)
+    const schema = { type: 'object', properties: { steps: { type: 'array', maxItems: 3 } } }
+    await bob.updateSharedState({ key: 'plan', value: { steps: ['fly'] }, schema })
+    const page = await open(`
+      import { StrictMode } from 'react'
+      import { createRoot } from 'react-dom/client'
+      import { connect } from './src/client/index.ts'
+      import { ColloquyProvider, useConversation, useSharedState } from './src/react/index.ts'
+      const client = connect({ url: '/graphql', tenant: ${JSON.stringify(tenant.name)}, actor: 'ada' })
+      function Plan() {
+        const { value, version, status, error, isPending, update } = useSharedState(
+          useConversation(${JSON.stringify(id)}), 'plan')
+        const add = () => update((plan) => void plan.steps.push('ada ' + plan.steps.length)).catch(() => {})
+        return <main>
+          <p>{status} {version} {value?.steps.join()} {isPending ? 'pending' : ''} {error?.code}</p>
+          <button onClick={add}>add</button>
+        </main>
+      }
+      createRoot(document.getElementById('root')).render(
+        <StrictMode><ColloquyProvider client={client}><Plan /></ColloquyProvider></StrictMode>,
+      )
+    `)
+    const shown = () => page.locator('p').innerText()
+    const add = () => page.locator('button').click()
+    await expect.poll(shown).toBe('live 1 fly')
+    await bob.updateSharedState({ key: 'plan', patch: [{ op: 'add', path: '/steps/0', value: 'book' }] })
+    await expect.poll(shown).toBe('live 2 book,fly')
+
+    await page.context().setOffline(true)
+    await add()
+    await expect.poll(shown).toContain('2 book,fly,ada 2 pending')
+    await bob.updateSharedState({ key: 'plan', patch: [{ op: 'remove', path: '/steps/0' }] })
+    await page.context().setOffline(false)
+    await expect.poll(shown).toBe('live 4 fly,ada 1')
+    await add()
+    await add()
+    await expect.poll(shown).toBe('live 5 fly,ada 1,ada 2 INVALID_INPUT')
+    expect((await bob.sharedState('plan'))!.value).toEqual({ steps: ['fly', 'ada 1', 'ada 2'] })
   })
 
   it('shows what a search finds, the facts and the participants, and updates them', async () => {

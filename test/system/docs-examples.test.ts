@@ -29,16 +29,16 @@ afterAll(() => server.stop())
  * Sends the operation, again if the busy machine overloads the server, which has then not started it. Each has a
  * connection of its own: the server closes idle ones, which a busy client notices too late.
  */
-async function ask(query: string, variables: object = {}): Promise<{ data: any }> {
+async function ask(query: string, variables: object = {}, operationName?: string): Promise<{ data: any }> {
   const response = await fetch(server.url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify({ query, variables }),
+    body: JSON.stringify({ query, variables, operationName }),
   })
   const answer = (await response.json()) as { data: any }
   if (response.status !== 503) return answer
   await sleep(Number(response.headers.get('retry-after')) * 1000)
-  return ask(query, variables)
+  return ask(query, variables, operationName)
 }
 
 async function createConversation(key: string): Promise<string> {
@@ -325,6 +325,37 @@ describe('docs/client.md', () => {
     } finally {
       await rm(file)
     }
+  })
+
+  it.runIf(isLong)('has a program that changes shared state, and sees its changes at once', async () => {
+    const file = await writeProgram('sharedStateOf<')
+    try {
+      expect(await runProgram(file)).toBe("{ steps: [ 'find a flight', 'book a hotel' ], days: 3 } true\n3\n")
+    } finally {
+      await rm(file)
+    }
+  })
+})
+
+describe('docs/shared-state.md', () => {
+  const operations = blocks(readDocument('docs/shared-state.md'), 'graphql').map(({ text }) => text)
+
+  it('has operations that change and read a plan', async () => {
+    const conversation = await createConversation('the trip to Lisbon')
+    const run = (operationName: string) =>
+      ask(
+        operations.find((text) => text.includes(` ${operationName}(`))!,
+        { conversation },
+        operationName,
+      )
+    const { data } = await run('Change')
+    expect(Object.values<any>(data).map(({ state }) => state.value)).toEqual([
+      { title: 'Trip to Lisbon', steps: ['find a flight'], days: 3 },
+      { title: 'Trip to Lisbon', steps: ['find a flight', 'book a hotel'], days: 3 },
+      { title: 'Trip to Lisbon', steps: ['find a flight', 'book a hotel'], budget: { euros: 900 } },
+    ])
+    expect((await run('Read')).data.conversation).toMatchObject({ sharedState: { version: 3 } })
+    expect((await run('AddPlanner')).data.addParticipant).toEqual({ participant: { actor: 'planner' } })
   })
 })
 

@@ -22,7 +22,7 @@ import type { Live } from './live.ts'
 import type { Source } from './stream-parts.ts'
 import { createTranscript, type Transcript, type TranscriptOptions } from './transcript.ts'
 import { createConversationVerbs, type ConversationVerbs } from '../verbs/conversation-verbs.ts'
-import { createWatch, type Watched } from './watch.ts'
+import { createWatch, type Changes, type Watched } from './watch.ts'
 import { write, type WriteOptions } from './write.ts'
 
 /** A turn to append: its text, or its fields. `role` defaults to USER. */
@@ -57,10 +57,10 @@ export type ConversationHandle = ConversationVerbs & {
   transcript(options?: TranscriptOptions): Transcript
   /**
    * Creates a live value: `read` reads it, again after each event of these types. Without types, it is read
-   * once.
+   * once. `read` gets the events, from which it may compute the value.
    */
   watch<Value>(
-    read: (signal: AbortSignal) => Promise<Value>,
+    read: (signal: AbortSignal, changes: Changes<Value>) => Promise<Value>,
     types?: readonly ConversationEventType[],
   ): Live<Watched<Value>>
   /** Marks the entries up to `seq` as read. Defaults to the newest entry. @throws ColloquyError */

@@ -3,7 +3,7 @@
 import type { ConversationName } from '../verbs/calls.ts'
 import type { Connection } from '../transport/connection.ts'
 import type { ColloquyError } from '../transport/errors.ts'
-import { follow, readHead } from './follow.ts'
+import { follow, readHead, type FollowedEvent } from './follow.ts'
 import type { ConversationEventType } from '../generated.ts'
 import { createLive, type Live } from './live.ts'
 
@@ -19,6 +19,12 @@ export type Watched<Value> = {
   /** The failure, if `status` is `waiting` or `failed`; otherwise null. */
   error: ColloquyError | null
 }
+
+/**
+ * What a read is for: the value that was read last, null before the first read; and the events since, in order, none for a
+ * read from the start.
+ */
+export type Changes<Value> = { value: Value | null; events: readonly FollowedEvent[] }
 
 type Action<Value> =
   | { type: 'read'; value: Value }
@@ -42,41 +48,50 @@ function reduce<Value>(state: Watched<Value>, action: Action<Value>): Watched<Va
 export function createWatch<Value>(
   connection: Connection,
   name: ConversationName,
-  read: (signal: AbortSignal) => Promise<Value>,
+  read: (signal: AbortSignal, changes: Changes<Value>) => Promise<Value>,
   types: readonly ConversationEventType[],
 ): Live<Watched<Value>> {
   const initial: Watched<Value> = { value: null, status: 'loading', error: null }
-  return createLive<Watched<Value>, Action<Value>>(connection, initial, reduce, async ({ apply, fail }, signal) => {
-    let isReading = false
-    let isStale = false
-    async function refresh(): Promise<void> {
-      isStale = true
-      if (isReading) return
-      isReading = true
-      try {
-        while (isStale && !signal.aborted) {
-          isStale = false
-          apply({ type: 'read', value: await read(signal) })
+  return createLive<Watched<Value>, Action<Value>>(
+    connection,
+    initial,
+    reduce,
+    async ({ get, apply, fail }, signal) => {
+      let isReading = false
+      let isStale = false
+      let events: FollowedEvent[] = []
+      async function refresh(): Promise<void> {
+        isStale = true
+        if (isReading) return
+        isReading = true
+        try {
+          while (isStale && !signal.aborted) {
+            isStale = false
+            const changes = { value: get().value, events }
+            events = []
+            apply({ type: 'read', value: await read(signal, changes) })
+          }
+        } finally {
+          isReading = false
         }
-      } finally {
-        isReading = false
       }
-    }
-    if (types.length === 0) return refresh()
-    // Events after this entry are followed, so no change after the first read is missed.
-    const { lastSeq } = await readHead(connection, name, { signal })
-    refresh().catch(fail)
-    const onConnection = (status: 'live' | 'waiting', error?: ColloquyError) =>
-      apply({ type: 'connection', status, error: error ?? null })
-    for await (const event of follow(connection, name, {
-      afterSeq: lastSeq,
-      types,
-      replies: false,
-      signal,
-      onConnection,
-    })) {
-      if (event.__typename === 'ConversationDeleted') return apply({ type: 'deleted' })
+      if (types.length === 0) return refresh()
+      // Events after this entry are followed, so no change after the first read is missed.
+      const { lastSeq } = await readHead(connection, name, { signal })
       refresh().catch(fail)
-    }
-  })
+      const onConnection = (status: 'live' | 'waiting', error?: ColloquyError) =>
+        apply({ type: 'connection', status, error: error ?? null })
+      for await (const event of follow(connection, name, {
+        afterSeq: lastSeq,
+        types,
+        replies: false,
+        signal,
+        onConnection,
+      })) {
+        if (event.__typename === 'ConversationDeleted') return apply({ type: 'deleted' })
+        events.push(event)
+        refresh().catch(fail)
+      }
+    },
+  )
 }

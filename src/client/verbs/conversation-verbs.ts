@@ -37,12 +37,14 @@ import type {
   RecallInput,
   Run,
   RunTurnInput,
+  SharedState,
   SummarizeInput,
   Summary,
   Turn,
   TurnFilter,
   UpdateConversationInput,
   UpdateParticipantInput,
+  UpdateSharedStateInput,
 } from '../generated.ts'
 
 /** The message list of a context, with its manifest: the sections, and the items that were omitted. */
@@ -53,6 +55,9 @@ export type Recall = { hits: RecallHit[]; pageInfo: PageInfo; plan: { vectorSear
 
 /** A run, and the turns that it has appended as replies. */
 export type RunWithReplies = Run & { replies: Turn[] }
+
+/** The state after a change, null if it was deleted since; and the version and the entry of the change. */
+export type ChangedState = { state: SharedState | null; version: number; seq: number; deduplicated: boolean }
 
 /** The functions of a conversation that call one verb. */
 export type ConversationVerbs = {
@@ -107,6 +112,17 @@ export type ConversationVerbs = {
   updateParticipant(actor: string, changes: Omit<With<UpdateParticipantInput>, 'actor'>): Promise<Participant>
   /** Removes a participant. @throws ColloquyError */
   removeParticipant(actor: string, options?: RequestOptions): Promise<Participant>
+  /** Reads the shared state at a key; null if there is none in the view. @throws ColloquyError */
+  sharedState(key: string, options?: RequestOptions): Promise<SharedState | null>
+  /** Reads a page of the shared state, by key. @throws ColloquyError */
+  sharedStates(options?: PageOptions & RequestOptions): Promise<Page<SharedState>>
+  /**
+   * Creates or changes the shared state at a key, exactly once even if the request is repeated. `sharedStateOf` follows
+   * it. @throws ColloquyError
+   */
+  updateSharedState(input: With<UpdateSharedStateInput>): Promise<ChangedState>
+  /** Deletes the shared state at a key. Sent only once. @throws ColloquyError */
+  deleteSharedState(key: string, options?: { expectedVersion?: number } & RequestOptions): Promise<void>
   /** Reads a page of the runs of agents, newest first. @throws ColloquyError */
   runs(options?: PageOptions & AsOfOption & RequestOptions): Promise<Page<Run>>
   /**
@@ -177,6 +193,11 @@ export function createConversationVerbs(connection: Connection, name: Conversati
       (await call(documents.UPDATE_PARTICIPANT, { actor, ...changes })).participant,
     removeParticipant: async (actor, options) =>
       (await call(documents.REMOVE_PARTICIPANT, { actor, ...options })).participant,
+    sharedState: async (key, options) => (await read(documents.READ_STATE, { ...options, key })).sharedState,
+    sharedStates: listOf(documents.LIST_STATES, 'sharedStates'),
+    updateSharedState: (input) => call(documents.UPDATE_STATE, { clientId: randomId(), ...input }),
+    deleteSharedState: async (key, options) =>
+      void (await call(documents.DELETE_STATE, { key, ...options }, { once: true })),
     runs: listOf(documents.LIST_RUNS, 'runs'),
     async run({ signal, wait = true, ...input }) {
       // The call itself does not wait, because a request has a time limit.

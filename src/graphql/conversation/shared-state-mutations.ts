@@ -14,7 +14,7 @@ import { deleteSharedState, type DeletedState } from '../../domain/conversation/
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
 import { builder } from '../kernel/builder.ts'
 import { orErrors, payload } from '../kernel/errors.ts'
-import { asField } from '../kernel/view/named.ts'
+import { asField, asNewField } from '../kernel/view/named.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 
 const KIB = 1024
@@ -81,7 +81,7 @@ const UpdateSharedStateInput = builder.inputType('UpdateSharedStateInput', {
         'Idempotency key, unique for the actor in the conversation, 1 to 200 characters. A repeated call with the same '
         + 'content changes nothing. Defaults to null, for no key.',
     }),
-    ...asField(t, 'Actor that changes the state. An actor who is not a participant joins an OPEN conversation.'),
+    ...asNewField(t, 'Actor that changes the state. An actor who is not a participant joins an OPEN conversation.'),
   }),
 })
 
@@ -109,6 +109,7 @@ builder.mutationField('updateSharedState', (t) =>
     description:
       `Creates or changes the shared state at a key, of which a conversation has at most ${MAX_KEYS}. Concurrent changes are `
       + 'applied one after another. Subscribers in the audience receive SharedStateChanged.',
+    introducesActor: true,
     errors: orErrors('UpdateSharedState', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: { input: t.arg({ type: UpdateSharedStateInput, required: true, description: 'Key and change.' }) },
     resolve: async (_, { input }, context) =>

@@ -13,6 +13,7 @@ import {
   useParticipants,
   useRecall,
   useRuns,
+  useSharedState,
   useSummaries,
   useTranscript,
 } from '../../../src/react/index.ts'
@@ -42,13 +43,14 @@ function Memory() {
     useRuns(conversation),
     useApprovals(conversation, { state: 'PENDING' }),
     useRecall(conversation, 'When?'),
+    useSharedState(conversation, 'board'),
   ]
   return createElement('p', null, watched.map(({ status, value }) => `${status} ${value}`).join(', '))
 }
 
 it('the hooks of values render no value before the first read', () => {
   const page = createElement(ColloquyProvider, { client }, createElement(Memory))
-  expect(renderToString(page)).toBe(`<p>${Array(6).fill('loading null').join(', ')}</p>`)
+  expect(renderToString(page)).toBe(`<p>${Array(7).fill('loading null').join(', ')}</p>`)
 })
 
 it('the hooks fail outside of a ColloquyProvider, with an error that names the component to add', () => {

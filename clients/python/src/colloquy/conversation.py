@@ -6,8 +6,19 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, cast, overload
 
 from .follow import follow
-from .names import conversation_path, fields_of, filter_of, idempotency_key_for, split
-from .types import Context, ConversationFields, Event, Fact, Hit, JsonObject, RenderedContext, Summary, Turn
+from .names import conversation_path, fields_of, filter_of, idempotency_key_for, segment, split
+from .types import (
+    Context,
+    ConversationFields,
+    Event,
+    Fact,
+    Hit,
+    JsonObject,
+    RenderedContext,
+    SharedState,
+    Summary,
+    Turn,
+)
 from .write import write
 
 if TYPE_CHECKING:
@@ -148,6 +159,25 @@ class Conversation:
         """
         answer = self._client.request("POST", f"{self._path}/summaries", body=fields_of(options))
         return cast(Summary, answer["summary"])
+
+    def shared_state(self, key: str, *, as_: str | None = None) -> SharedState:
+        """Return the shared state at the key. Fails with NOT_FOUND if there is none."""
+        path = f"{self._path}/states/{segment(key)}"
+        return cast(SharedState, self._client.request("GET", path, query=fields_of({"as": as_})))
+
+    def update_shared_state(self, key: str, **fields: object) -> SharedState | None:
+        """Change the shared state at the key, and return it; None if it was deleted since. A repeated request changes it
+        once.
+
+        fields: one of `patch` (a list of operations), `merge` and `value`; and `expected_version`, `schema`, `audience`,
+            `client_id` and `as_`.
+
+        Fails with CONFLICT if the state has another version, or a `test` of the patch fails.
+        """
+        path, body = f"{self._path}/states/{segment(key)}", fields_of(fields)
+        idempotency_key = idempotency_key_for(body)
+        answer = self._client.request("PATCH", path, body=body, idempotency_key=idempotency_key, is_repeatable=True)
+        return cast("SharedState | None", answer["state"])
 
     def follow(
         self, after_seq: int | None = None, types: Collection[str] | None = None, *, as_: str | None = None

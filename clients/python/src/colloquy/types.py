@@ -166,6 +166,18 @@ class UserProfile(TypedDict):
     updatedAt: str
 
 
+class SharedState(TypedDict):
+    """The shared state at one key."""
+
+    key: str
+    value: Json
+    version: int
+    schema: Json
+    audience: list[str] | None
+    updatedBy: str
+    updatedAt: str
+    createdAt: str
+
 # In the class syntax, Python would change the name of the key `__typename`.
 Event = TypedDict(
     "Event",
@@ -184,6 +196,10 @@ Event = TypedDict(
         "resumeAfterSeq": int,
         "participant": JsonObject,
         "conversation": ConversationFields,
+        "key": str,
+        "version": int,
+        "deleted": bool,
+        "patch": list[JsonObject] | None,
     },
     total=False,
 )

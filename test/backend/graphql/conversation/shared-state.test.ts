@@ -54,6 +54,17 @@ describe.each(backends)('shared state on $name', (backend) => {
     expect((await bob(READ, { id })).conversation.sharedState).toBeNull()
   })
 
+  it('lets an actor whom the tenant does not know join an OPEN conversation by a change', async () => {
+    const id = await clients.newConversation(['ada'])
+    const { state } = await update(ada, id, { value: 1, as: 'a new actor' })
+    expect(state.updatedBy).toBe('a new actor')
+    const { conversation } = await ada(
+      'query ($id: ID!) { conversation(id: $id) { participants(first: 9) { nodes { actor } } } }',
+      { id },
+    )
+    expect(conversation.participants.nodes).toContainEqual({ actor: 'a new actor' })
+  })
+
   it('answers refused changes with typed errors', async () => {
     const id = await clients.newConversation(['ada', 'bob'])
     await update(ada, id, { value: {}, audience: ['ada'] })
