@@ -1,10 +1,11 @@
 // The package's own client while its server is killed and restarted: followers on both transports, a live transcript,
-// and writers in the middle of their deltas. Each entry must arrive once, and each word must be written once.
+// writers in the middle of their deltas, and live shared state. Each entry must arrive once, and each word and each change
+// must be written once.
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Client, FollowedEvent } from '../../src/client/index.ts'
+import { sharedStateOf, type Client, type FollowedEvent } from '../../src/client/index.ts'
 import { everyBackend, newDataDir, type Backend } from '../support/backend.ts'
 import { clientOf, newReceived, record, TRANSPORTS } from '../support/client.ts'
 import { isLong } from '../support/long.ts'
@@ -111,5 +112,54 @@ describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
     }
     const shown = () => transcript.get().turns.map(({ text }) => text)
     await expect.poll(() => shown().slice(-stored.length)).toEqual(stored)
+  })
+
+  it('makes each change of shared state exactly once, and shows everybody the same, while its server is killed', async () => {
+    const server = await startServer(backend)
+    const id = await createConversation(server, ['ada', 'bob', 'eve'])
+    const address = `http://${server.url}`
+    type Board = { items: string[]; count: number }
+    const boards = ['ada', 'bob', 'eve'].map((actor, index) => {
+      const client = clientOf(address, tenant, actor, TRANSPORTS[index % 2]!, { timeoutMs: 5_000 })
+      const live = sharedStateOf<Board>(client.conversation(id), 'board')
+      closing.push(
+        client.close,
+        live.subscribe(() => {}),
+      )
+      return { actor, live, versions: [] as number[], items: [] as string[] }
+    })
+    await boards[0]!.live.update({ value: { items: [], count: 0 } })
+    let isStopping = false
+    /** Changes the board by a patch and by a function in turn. */
+    const changing = Promise.all(
+      boards.map(async ({ actor, live, versions, items }) => {
+        while (!isStopping) {
+          const item = `${actor} ${items.length}`
+          const change = (board: Board) => ({ items: [...board.items, item], count: board.count + 1 })
+          const patch = [{ op: 'add', path: '/items/-', value: item }]
+          versions.push(await live.update(items.length % 2 === 0 ? { patch } : change))
+          items.push(item)
+        }
+      }),
+    )
+    for (let kill = 1; kill <= 4; kill++) {
+      const counts = boards.map(({ items }) => items.length)
+      await expect
+        .poll(() => boards.every(({ items }, i) => items.length >= counts[i]! + 4), { interval: 5 })
+        .toBe(true)
+      await server.kill('SIGKILL')
+      await server.start()
+    }
+    isStopping = true
+    await changing
+
+    const versions = boards.flatMap((each) => each.versions).toSorted((a, b) => a - b)
+    expect(versions).toEqual(Array.from({ length: versions.length }, (_, index) => index + 2))
+    for (const { live } of boards) await expect.poll(() => live.get().version).toBe(versions.at(-1))
+    const { value } = boards[0]!.live.get()
+    for (const { live } of boards) expect(live.get()).toMatchObject({ value, status: 'live', isPending: false })
+    const all = boards.flatMap(({ items }) => items)
+    expect([...value!.items].sort()).toEqual([...all].sort())
+    expect(value!.count).toBe(all.filter((item) => Number(item.split(' ')[1]) % 2 === 1).length)
   })
 })
