@@ -33,8 +33,11 @@ export function changed(value: any, change: StateChange<any>): unknown {
   return next === undefined ? copy : next
 }
 
-/** Number of attempts of a change by a function; and by how much the greatest pause grows with each, ms. */
-const RECIPE = { attempts: 30, pauseMs: 10 }
+/**
+ * Number of attempts of a change by a function; and the greatest pause after the first, ms. Later pauses are shorter, so
+ * that who has waited longest comes first.
+ */
+const RECIPE = { attempts: 30, pauseMs: 200 }
 
 /** The functions that read and change a state. */
 export type StateWriter = {
@@ -76,10 +79,11 @@ export function createWriter(conversation: ConversationHandle, key: string): Sta
           return await sendOnce({ value: changed(value, change) }, { expectedVersion })
         } catch (error) {
           if (!(error instanceof ColloquyError) || error.code !== 'CONFLICT' || attempt === RECIPE.attempts) throw error
+          // Pauses before it reads, so that what it reads is new when it is sent.
+          await sleep((Math.random() * RECIPE.pauseMs) / attempt)
           await read()
           // Without another version, the conflict has another reason: the key is taken.
           if (newest.version === expectedVersion) throw error
-          await sleep(Math.random() * attempt * RECIPE.pauseMs)
         }
       }
     },
