@@ -4,7 +4,7 @@
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ColloquyError, sharedStateOf, type Client, type FollowedEvent } from '../../src/client/index.ts'
 import { everyBackend, newDataDir, type Backend } from '../support/backend.ts'
 import { clientOf, newReceived, record, TRANSPORTS } from '../support/client.ts'
@@ -120,7 +120,7 @@ describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
     const address = `http://${server.url}`
     type Board = { items: string[]; count: number }
     const boards = ['ada', 'bob', 'eve'].map((actor, index) => {
-      const client = clientOf(address, tenant, actor, TRANSPORTS[index % 2]!, { timeoutMs: 5_000 })
+      const client = clientOf(address, tenant, actor, TRANSPORTS[index % 2], { timeoutMs: 5_000 })
       const live = sharedStateOf<Board>(client.conversation(id), 'board')
       closing.push(
         client.close,
@@ -148,10 +148,8 @@ describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
     )
     for (let kill = 1; kill <= 4; kill++) {
       const counts = boards.map(({ items }) => items.length)
-      const changed = expect
-        .poll(() => boards.every(({ items }, i) => items.length >= counts[i]! + 2), { interval: 5 })
-        .toBe(true)
-      await Promise.race([changed, changing])
+      const isFurther = () => boards.every(({ items }, i) => items.length >= counts[i]! + 2)
+      await Promise.race([changing, vi.waitUntil(isFurther, { interval: 5, timeout: 60_000 })])
       await server.kill('SIGKILL')
       await server.start()
     }

@@ -162,9 +162,8 @@ export async function buildContext(
     return toRecalled(found.hits, conversationId, allNames)
   }
 
-  const viewers = { viewer, reader }
   const findFacts = async (addressed: AddressedTurn | null) =>
-    findRelevantFacts(deps, viewers, { conversationId, users: read.factUsers, end }, queryOf(addressed))
+    findRelevantFacts(deps, { viewer, reader }, { conversationId, users: read.factUsers, end }, queryOf(addressed))
 
   const assembled = await assemble({ count: (text) => deps.tokens.recount(text), sizes: deps.sizes }, material, {
     tokenBudget: given.tokenBudget,

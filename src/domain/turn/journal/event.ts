@@ -10,15 +10,8 @@ import type { SummaryRow } from '../../../store/sql/memory/summary/read-summarie
 import type { OpenPart } from '../../../store/sql/turn/streaming/open-content.ts'
 import type { TurnRow } from '../../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../../conversation/participant/participant.ts'
-import {
-  isInAudience,
-  isOpenAt,
-  sees,
-  seesAllOf,
-  seesConversation,
-  type VisibilityFields,
-  type View,
-} from '../../kernel/view.ts'
+import type { VisibilityFields, View } from '../../kernel/view.ts'
+import { isInAudience, isOpenAt, sees, seesAllOf, seesConversation } from '../../kernel/view.ts'
 import { toRun, type Run } from '../../agent/definition/visible.ts'
 
 type Common = { conversationId: string; at: Date }
