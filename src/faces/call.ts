@@ -87,13 +87,16 @@ const isUserError = (value: object): value is UserError => 'code' in value && '_
 
 const words = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-/**
- * Returns the error of a field without a value: the object does not exist, or the viewer does not see it. The first text
- * names a root field; `key` names a field of a conversation.
- */
-function missing(field: string, isRoot: boolean, input: Readonly<Record<string, unknown>>): VerbFailed {
-  const [, first] = Object.entries(input).find(([name, value]) => name !== 'as' && typeof value === 'string') ?? []
-  const id = isRoot ? first : input.key
+/** Names of the input fields that name the object of a field; for other fields, the first text does. */
+const NAMED_BY: Readonly<Record<string, readonly string[]>> = {
+  conversation: ['conversationId', 'conversationKey'],
+  sharedState: ['key'],
+}
+
+/** Returns the error of a field without a value: the object does not exist, or the viewer does not see it. */
+function missing(field: string, input: Readonly<Record<string, unknown>>): VerbFailed {
+  const given = Object.entries(input).filter(([name, value]) => name !== 'as' && typeof value === 'string')
+  const [, id] = given.find(([name]) => NAMED_BY[field]?.includes(name)) ?? given[0] ?? []
   return new VerbFailed('NOT_FOUND', `There is no ${words(field)} ${JSON.stringify(id)} that you can see.`)
 }
 
@@ -105,9 +108,9 @@ export function answerOf(
 ): object {
   if (errors?.length) throw failureOf(errors)
   let value: any = data
-  for (const [index, key] of operationOf(verb).path.entries()) {
+  for (const key of operationOf(verb).path) {
     value = value[key]
-    if (value === null) throw missing(key, index === 0, input)
+    if (value === null) throw missing(key, input)
   }
   if (!isUserError(value)) return value
   const { __typename: _, code, message, ...details } = value

@@ -5,7 +5,6 @@ import type { ConversationHandle } from '../conversation/conversation.ts'
 import type { Live } from '../conversation/live.ts'
 import type { Changes, Watched } from '../conversation/watch.ts'
 import type { JsonPatchOperationInput, SharedStateChanged } from '../generated.ts'
-import { ColloquyError } from '../transport/errors.ts'
 import { applyPatch } from './json-patch.ts'
 import { ABSENT, changed, createWriter, type Known, type StateChange } from './state-writer.ts'
 
@@ -19,8 +18,8 @@ export type SharedStateValue<T> = {
   version: number
   /** As of `watch`: `loading` before the first read. */
   status: Watched<unknown>['status']
-  /** The failure of the connection or of the newest change; null after the next success. */
-  error: ColloquyError | null
+  /** The failure of the connection or of the newest change, also of its function; null after the next success. */
+  error: Error | null
   /** Whether a change waits for the server. */
   isPending: boolean
 }
@@ -49,10 +48,24 @@ function after(known: Known, { version, patch, deleted }: SharedStateChanged): K
   }
 }
 
-/** Creates the live value of the shared state at a key. It is kept current while it has listeners. */
+/** The live values of each conversation, by key. */
+const created = new WeakMap<ConversationHandle, Map<string, LiveSharedState<any>>>()
+
+/**
+ * Returns the live value of the shared state at a key, the same for every call with this object of the conversation. It
+ * is kept current while it has listeners.
+ */
 export function sharedStateOf<T = any>(conversation: ConversationHandle, key: string): LiveSharedState<T> {
+  const states = created.get(conversation) ?? new Map<string, LiveSharedState<any>>()
+  created.set(conversation, states)
+  const state = states.get(key) ?? createSharedState(conversation, key)
+  states.set(key, state)
+  return state
+}
+
+function createSharedState<T>(conversation: ConversationHandle, key: string): LiveSharedState<T> {
   let pending: readonly Pending[] = []
-  let failure: ColloquyError | null = null
+  let failure: Error | null = null
   let sent: Promise<unknown> = Promise.resolve()
   const listeners = new Set<() => void>()
   const writer = createWriter(conversation, key)
@@ -94,7 +107,7 @@ export function sharedStateOf<T = any>(conversation: ConversationHandle, key: st
     return (shown = { value: (next ?? null) as T | null, version, status, error: error ?? failure, isPending })
   }
 
-  function show(next: readonly Pending[], error: ColloquyError | null): void {
+  function show(next: readonly Pending[], error: Error | null): void {
     ;[pending, failure] = [next, error]
     for (const listener of [...listeners]) listener()
   }
@@ -122,10 +135,10 @@ export function sharedStateOf<T = any>(conversation: ConversationHandle, key: st
           show(isSeen ? others : pending.map((each) => (each === entry ? { change, version } : each)), null)
           return version
         },
-        (error: unknown) => {
+        (error: Error) => {
           show(
             pending.filter((each) => each !== entry),
-            error instanceof ColloquyError ? error : null,
+            error,
           )
           throw error
         },

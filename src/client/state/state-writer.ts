@@ -8,8 +8,8 @@ import { applyMerge, applyPatch } from './json-patch.ts'
 
 /**
  * A change: a new value; a patch or a merge patch, which the server applies to the value that it then has; or a
- * function that returns the next value, or changes the copy that it gets. A function is called again if somebody else
- * was faster.
+ * function that returns the next value, or changes the copy that it gets, an empty object for a key that does not exist.
+ * A function must have no side effects: it is called for each value that it is shown with or sent for.
  */
 export type StateChange<T> =
   | { value: T }
@@ -28,14 +28,15 @@ export function changed(value: any, change: StateChange<any>): unknown {
     if ('value' in change) return change.value
     return 'patch' in change ? applyPatch(value ?? {}, change.patch) : applyMerge(value ?? {}, change.merge)
   }
-  const copy = structuredClone(value)
+  // A key that does not exist counts as an empty object.
+  const copy = value === undefined ? {} : structuredClone(value)
   const next = change(copy)
   return next === undefined ? copy : next
 }
 
 /**
- * Number of attempts of a change by a function; and the greatest pause after the first, ms. Later pauses are shorter, so
- * that who has waited longest comes first.
+ * Number of attempts of a change by a function; and the longest pause after the first, ms. Later pauses are shorter, so
+ * the client that has retried longest is likely to succeed first.
  */
 const RECIPE = { attempts: 30, pauseMs: 200 }
 

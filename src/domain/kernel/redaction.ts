@@ -1,6 +1,7 @@
 // Removes personal data and secrets from clients' input, before anything is computed from it or stored. Repeated calls
 // are recognised by their redacted input, because a removed value could be guessed from a stored hash of it.
 
+import { InvalidInput } from '../../errors.ts'
 import { counters } from '../../runtime/counters.ts'
 import { redact, type CustomDetector } from '../../text/redact/redact.ts'
 import { createYield } from '../../runtime/yield.ts'
@@ -64,7 +65,7 @@ const DOCUMENTS: ReadonlySet<string> = new Set([
   'value',
 ])
 
-/** The names of input fields with JSON Pointers, whose keys are redacted like those of the documents. */
+/** The names of input fields with JSON Pointers. A pointer with a sensitive value is refused. */
 const POINTERS: ReadonlySet<string> = new Set(['path', 'from'])
 
 /** Counts the removed values for /metrics. */
@@ -73,6 +74,9 @@ function count(removed: Removed): void {
     counters.redactions.set(kind, (counters.redactions.get(kind) ?? 0) + number)
   }
 }
+
+/** The name of the input field with a JSON Merge Patch, whose names are those of an existing value. */
+const MERGED = 'merge'
 
 /** The redaction of one call: the configured detectors, and the counts of removed values so far. */
 type Redaction = { detectors: readonly CustomDetector[]; removed: Removed }
@@ -84,13 +88,18 @@ function redactText({ detectors, removed }: Redaction, text: string): string {
   return redacted
 }
 
-/** Returns the JSON Pointer with each of its keys redacted. */
-const redactPointer = (redaction: Redaction, pointer: string): string =>
-  pointer
-    .split('/')
-    .map((token) => redactText(redaction, token.replaceAll('~1', '/').replaceAll('~0', '~')))
-    .map((token) => token.replaceAll('~', '~0').replaceAll('/', '~1'))
-    .join('/')
+/** Refuses a name with a sensitive value, whose redacted form could be the name of another member. @throws InvalidInput */
+function requireInsensitive({ detectors }: Redaction, name: string, field: string): void {
+  const [found] = redact(name, detectors).found
+  if (found) throw InvalidInput.at(field, `must not contain a name with a value that is redacted: ${found.kind}`)
+}
+
+/** @throws InvalidInput for a pointer with a sensitive value */
+function requireInsensitivePointer(redaction: Redaction, pointer: string, field: string): void {
+  for (const token of pointer.split('/')) {
+    requireInsensitive(redaction, token.replaceAll('~1', '/').replaceAll('~0', '~'), field)
+  }
+}
 
 /** Gives each key that is set again another number: `[EMAIL]`, `[EMAIL] 2`, `[EMAIL] 3`. */
 class UniqueKeys {
@@ -109,17 +118,20 @@ class UniqueKeys {
 /**
  * Returns a copy of the value of a field with its texts redacted, and counts the removed values in `removed`.
  * @param isDocument whether the field is one of DOCUMENTS or inside one
+ * @throws InvalidInput for a pointer or a merged document whose names contain a sensitive value
  */
 function redactValue(redaction: Redaction, value: unknown, name: string, isDocument: boolean): unknown {
   if (typeof value === 'string') {
-    if (!isDocument && POINTERS.has(name)) return redactPointer(redaction, value)
+    if (!isDocument && POINTERS.has(name)) requireInsensitivePointer(redaction, value, name)
     return isDocument || TEXTS.has(name) ? redactText(redaction, value) : value
   }
   if (Array.isArray(value)) return value.map((each) => redactValue(redaction, each, name, isDocument))
   if (value === null || typeof value !== 'object' || value instanceof Date) return value
   const keys = new UniqueKeys()
   for (const [key, each] of Object.entries(value)) {
-    const redacted = redactValue(redaction, each, key, isDocument || DOCUMENTS.has(key))
+    const isMerged = name === MERGED
+    if (isMerged) requireInsensitive(redaction, key, MERGED)
+    const redacted = redactValue(redaction, each, isMerged ? MERGED : key, isDocument || DOCUMENTS.has(key))
     keys.set(isDocument ? redactText(redaction, key) : key, redacted)
   }
   const { entries } = keys

@@ -22,6 +22,8 @@ export const MAX_KEYS = 100
 export const VALUE_BYTES = 256 * 1024
 /** Maximum size of all values of a conversation, in bytes of JSON. */
 export const TOTAL_BYTES = 1024 * 1024
+/** Time limit of the check of a value against its schema, ms. The journal of the conversation is locked meanwhile. */
+export const CHECK_MS = 50
 /** Maximum number of operations of a patch. */
 export const MAX_OPERATIONS = 1_000
 /** Maximum size of a patch, in bytes of JSON. */

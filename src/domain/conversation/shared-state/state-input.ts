@@ -6,7 +6,7 @@ import { audience, count, id, isTooDeep, json, name, text, TOO_DEEP } from '../.
 import { applyPatch, FORBIDDEN_KEY, OPERATIONS, patchBetween, type Operation } from '../../kernel/json-patch.ts'
 import { jsonSchema, problemOf } from '../../kernel/json-schema.ts'
 import { isJsonObject, mergePatch, plain } from '../../kernel/merge-patch.ts'
-import { KEPT_PATCHES, MAX_OPERATIONS, PATCH_BYTES, VALUE_BYTES } from './shared-state.ts'
+import { CHECK_MS, KEPT_PATCHES, MAX_OPERATIONS, PATCH_BYTES, VALUE_BYTES } from './shared-state.ts'
 
 /** Whether an object in the JSON value has the key that a patch must not contain. The value is not nested too deeply. */
 function hasForbiddenKey(value: unknown): boolean {
@@ -26,6 +26,29 @@ const stateJson = (bytes: number) =>
       if (Buffer.byteLength(JSON.stringify(value) ?? '') > bytes) fail(tooLarge(bytes))
     }),
   )
+
+/** Whether each pattern in the schema is a regular expression. A check of a value reaches only some of them. */
+function hasValidPatterns(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return true
+  return Object.entries(schema).every(([key, value]) => {
+    const patterns =
+      key === 'pattern' && typeof value === 'string'
+        ? [value]
+        : key === 'patternProperties'
+          ? Object.keys(value ?? {})
+          : []
+    return patterns.every(isPattern) && hasValidPatterns(value)
+  })
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** A value of shared state. */
 export const stateValue = stateJson(VALUE_BYTES)
@@ -55,7 +78,7 @@ export const updateSharedStateInput = z
     patch: patch.nullish(),
     merge: merge.nullish(),
     value: stateValue.optional(),
-    schema: jsonSchema.nullish(),
+    schema: jsonSchema.refine(hasValidPatterns, 'has a pattern that is not a regular expression').nullish(),
     audience: audience.nullish(),
     expectedVersion: count.nullish(),
     clientId: name.nullish(),
@@ -116,8 +139,14 @@ export function newValue(before: unknown, given: ParsedUpdate, schema: Record<st
   if (isTooDeep(after)) throw InvalidInput.at(field, `the result ${TOO_DEEP}`)
   const printed = JSON.stringify(after)
   if (Buffer.byteLength(printed) > VALUE_BYTES) throw InvalidInput.at(field, `the result ${tooLarge(VALUE_BYTES)}`)
-  const problem = schema && problemOf(schema, after, 'it cannot be checked')
-  if (problem) throw InvalidInput.at(field, `the result does not match the schema: ${problem}`)
+  const problem = schema && problemOf(schema, after, CHECK_MS)
+  if (problem?.isOf === 'value') {
+    throw InvalidInput.at(field, `the result does not match the schema: ${problem.reason}`)
+  }
+  if (problem) {
+    const message = `the schema cannot be checked: ${problem.reason}`
+    throw InvalidInput.at(given.schema ? 'schema' : field, message)
+  }
   const kept: Operation[] = isNew ? [{ op: 'add', path: '', value: after }] : operations
   return { value: after, printed, patch: Buffer.byteLength(JSON.stringify(kept)) <= KEPT_PATCHES.bytes ? kept : null }
 }

@@ -92,3 +92,10 @@ it('returns the same state until it changes, and leaves the states returned befo
   await updating
   expect(live.get()).not.toBe(before)
 })
+
+it('is one for each key of a handle, so that all parts of a page show the same changes', () => {
+  const conversation = { watch: () => ({}) } as unknown as ConversationHandle
+  const live = sharedStateOf(conversation, 'board')
+  expect(sharedStateOf(conversation, 'board')).toBe(live)
+  expect(sharedStateOf(conversation, 'other')).not.toBe(live)
+})

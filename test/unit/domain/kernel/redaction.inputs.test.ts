@@ -101,8 +101,16 @@ const redacted = (input: object) =>
 describe('under REDACT=turns,', () => {
   const kept = Object.values(KEPT).flat()
 
-  it.each([...found].filter((name) => !kept.includes(name)).sort())('%s is redacted', async (name) => {
+  const refused = ['from', 'path']
+
+  it.each([...found].filter((name) => ![...kept, ...refused].includes(name)).sort())('%s is redacted', async (name) => {
     expect(await redacted({ [name]: SECRET })).toEqual({ [name]: '[EMAIL]' })
+  })
+
+  it.each(refused)('%s, a JSON Pointer, is refused', async (name) => {
+    await expect(redacted({ [name]: `/a/${SECRET}/0` })).rejects.toThrow(/redacted: email/)
+    expect(await redacted({ [name]: '/a/0' })).toEqual({ [name]: '/a/0' })
+    expect(found).toContain(name)
   })
 
   it.each(kept)('%s is kept, and is a field of an input', async (name) => {

@@ -32,12 +32,12 @@ const SCHEMA = {
       },
     },
     merge: { type: 'object', description: 'JSON Merge Patch (RFC 7396): null removes a key.' },
-    value: { description: 'Replaces the whole value.' },
+    value: { description: 'A whole value. To replace that of an existing key, also give expectedVersion.' },
     expectedVersion: {
       type: 'integer',
       minimum: 0,
       description:
-        'Fails if the state has another version; 0 if it must not exist. Omit it to change the current value.',
+        'Fails if the state has another version; 0 if it must not exist. Omit it to patch or merge the current value.',
     },
   },
   required: ['key'],
@@ -59,7 +59,10 @@ export const createStateTool = (deps: Platform): Tool => ({
   async execute(args, { tenant, conversationId, actor, audience, turnId, callId }) {
     const clientId = hash('sha256', `${turnId} ${callId}`, 'hex')
     try {
-      const input = { ...(args as Arguments), conversationId, clientId }
+      const { value, expectedVersion } = args as Arguments
+      // A model must not replace what it was not shown.
+      const expected = expectedVersion ?? (value === undefined ? null : 0)
+      const input = { ...(args as Arguments), expectedVersion: expected, conversationId, clientId }
       const { version } = await updateSharedState(deps, { tenant, actor }, input, { audience })
       return { version }
     } catch (error) {

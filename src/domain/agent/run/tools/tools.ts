@@ -116,6 +116,12 @@ export function offeredTools(defined: readonly ToolDefinition[] | null | undefin
 
 const UNCHECKED = 'The arguments cannot be checked against the schema of the tool.'
 
+/** Returns why the arguments do not match the schema; null if they match. */
+function argumentsProblem(schema: Record<string, unknown>, given: object): string | null {
+  const problem = problemOf(schema, given)
+  return problem && (problem.isOf === 'value' ? problem.reason : UNCHECKED)
+}
+
 /** Returns the problems by call id: the tool is unknown, or the arguments do not match its schema. */
 export function invalidCalls(calls: readonly ProviderToolCall[], tools: readonly OfferedTool[]): Map<string, string> {
   const problems = new Map<string, string>()
@@ -125,7 +131,7 @@ export function invalidCalls(calls: readonly ProviderToolCall[], tools: readonly
       ? `There is no tool ${JSON.stringify(name.slice(0, 64))}.`
       : given === null || typeof given !== 'object' || Array.isArray(given)
         ? 'The arguments are not a JSON object.'
-        : tool.schema && problemOf(tool.schema, given, UNCHECKED)
+        : tool.schema && argumentsProblem(tool.schema, given)
     if (problem) problems.set(id, problem)
   }
   return problems

@@ -19,6 +19,7 @@ import {
   partOf,
   plus,
   spaceOf,
+  STATE_BYTES_PER_TOKEN,
   STATE_SHARE,
   sum,
   tokensOf,
@@ -65,7 +66,12 @@ export async function assemble(
     request.tokenBudget,
     { prefix, recalled: [...messagesOf(fixed.state), ...rest.messages], newest: [...newest, ...ending] },
     fixed.opening,
-    [...damagedItems(material), ...(await omittedStates(tokens, fixed)), ...sections.omitted, ...rest.omitted],
+    [
+      ...damagedItems(material),
+      ...(await omittedStates(tokens, material, fixed)),
+      ...sections.omitted,
+      ...rest.omitted,
+    ],
   )
 }
 
@@ -77,8 +83,22 @@ const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
 
 const messagesOf = ({ message }: Fixed['state']): MeasuredMessage[] => (message ? [message] : [])
 
-const omittedStates = (tokens: Tokens, { state }: Fixed): Promise<ContextItem[]> =>
-  itemsOf(tokens, state.omitted, stateQuoting([]), { kind: 'SHARED_STATE', reason: 'no space for more shared state' })
+/** Returns the manifest items of the states whose value is not in the context. The sizes of unread values are estimated. */
+async function omittedStates(tokens: Tokens, { states }: ContextMaterial, { state }: Fixed): Promise<ContextItem[]> {
+  const about = { kind: 'SHARED_STATE', reason: 'no space for more shared state' } as const
+  const unread = states.filter(({ omittedBytes }) => omittedBytes > 0)
+  const [item] = await itemsOf(
+    tokens,
+    state.omitted.filter(({ omittedBytes }) => omittedBytes === 0),
+    stateQuoting([]),
+    about,
+  )
+  if (unread.length === 0) return item ? [item] : []
+  const bytes = unread.reduce((total, { omittedBytes }) => total + omittedBytes, 0)
+  const tokenCount = (item?.tokenCount ?? 0) + Math.ceil(bytes / STATE_BYTES_PER_TOKEN)
+  const sourceIds = [...(item?.sourceIds ?? []), ...unread.map(({ id }) => id)]
+  return [{ ...about, sourceIds, tokenCount, included: false }]
+}
 
 /** Returns the turns after a position, and in any case the newest turn with its tool call and results. */
 function uncovered(recent: ContextMaterial['recent'], through: number): ContextMaterial['recent'] {

@@ -123,6 +123,8 @@ export const INSTRUCTION_SHARE = 0.5
  * It is taken before the shares of the sections, so that contexts without state do not depend on it.
  */
 export const STATE_SHARE = 0.2
+/** Low estimate of the bytes of JSON for which a tokenizer counts one token. */
+export const STATE_BYTES_PER_TOKEN = 2
 
 /** Minimum number of tokens of a message in addition to its text. */
 export const MESSAGE_OVERHEAD = 11

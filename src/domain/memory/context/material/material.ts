@@ -13,11 +13,12 @@ import { conversationScopeRead, type ScopeRead } from '../../../../store/sql/mem
 import { coveringSummariesRead } from '../../summary/summary.ts'
 import { isDamaged } from '../../../turn/content.ts'
 import type { Turn } from '../../../turn/turn.ts'
+import { TOTAL_BYTES } from '../../../conversation/shared-state/shared-state.ts'
 import { derivedId } from '../../../kernel/derived-id.ts'
 import { admitsAll, type Viewer } from '../../../kernel/view.ts'
 import type { QuotedState } from '../quote.ts'
 import type { ContextMaterial } from '../budget/assembly-input.ts'
-import { MESSAGE_OVERHEAD } from '../budget/budget.ts'
+import { MESSAGE_OVERHEAD, STATE_BYTES_PER_TOKEN, STATE_SHARE } from '../budget/budget.ts'
 import type { ContextDeps } from '../deps.ts'
 import { mayFitShortened } from '../budget/fit-summaries.ts'
 import { distinctNames } from '../names.ts'
@@ -48,6 +49,10 @@ const mayFit = (
   { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
 ) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * MESSAGE_OVERHEAD <= tokenBudget
 
+/** Maximum size of the values of shared state that are read, in bytes of JSON: more would not fit into their share. */
+const maxStateBytes = ({ tokenBudget }: MaterialRequest) =>
+  Math.min(TOTAL_BYTES, Math.floor(tokenBudget * STATE_SHARE * STATE_BYTES_PER_TOKEN))
+
 /** Returns the reads of the first round trip. `guess`: the turns that are probably needed; null for none. */
 function readsOf(
   viewer: Viewer,
@@ -60,7 +65,7 @@ function readsOf(
     readsSummaries ? coveringSummariesRead(viewer, conversationId) : null,
     embedder === null ? null : conversationScopeRead(viewer, conversationId, embedder),
     speakersRead(viewer.tenant, conversationId, null, as),
-    request.states ? contextStatesRead(viewer, conversationId) : null,
+    request.states ? contextStatesRead(viewer, conversationId, maxStateBytes(request)) : null,
     ...(guess ? turnsRead(viewer, request, guess) : []),
   ] as const
 }
@@ -169,13 +174,17 @@ async function speakersAmong(
   return readOne(pool, tenant, speakersRead(tenant, conversationId, [...actors], as))
 }
 
-/** Returns the states that all readers see, or the viewer without readers, each as a member of a JSON object. */
+/**
+ * Returns the states that all readers see, or the viewer without readers, each as a member of a JSON object. A value for
+ * which there is no space has its size instead, so that a model knows of the key.
+ */
 const quotedStates = ({ conversationId, states }: MaterialRequest, rows: readonly ContextStateRow[]): QuotedState[] =>
   rows
     .filter(({ audience }) => states?.readers === undefined || admitsAll(audience, states.readers))
-    .map(({ key, version, value }) => ({
+    .map(({ key, version, value, hasValue, bytes }) => ({
       id: derivedId({ kind: 'state', conversationId, key }),
-      text: `${JSON.stringify(key)}: ${JSON.stringify({ version, value })}`,
+      text: `${JSON.stringify(key)}: ${JSON.stringify({ version, ...(hasValue ? { value } : { omittedBytes: bytes }) })}`,
+      omittedBytes: hasValue ? 0 : bytes,
     }))
 
 /** Whether the turn is kept only because it is pinned, not as an instruction or as a turn that is never summarised. */

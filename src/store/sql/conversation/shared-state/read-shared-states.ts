@@ -71,20 +71,31 @@ export function pageSharedStates(
       ORDER BY s.key ${raw(backwards ? 'DESC' : 'ASC')} LIMIT ${limit}::integer) x`
 }
 
-/** A state as a context contains it. */
-export type ContextStateRow = Pick<SharedStateRow, 'key' | 'value' | 'version' | 'audience'>
+/** A state as a context contains it. `value` is read if `hasValue`. `bytes`: size of the value's JSON. */
+export type ContextStateRow = Pick<SharedStateRow, 'key' | 'value' | 'version' | 'audience'> & {
+  hasValue: boolean
+  bytes: number
+}
 
 const OF_CONTEXT = sql`
-  SELECT s.key, s.value, s.version, s.audience
-  FROM (${views(VIEWER, raw('c.id = $3::text'))}) v JOIN shared_state s ON s.conversation_id = v.id
-  WHERE ${stateVisible()} ORDER BY s.created_at, s.key`.text
+  SELECT key, version, audience, bytes, has_value AS "hasValue", CASE WHEN has_value THEN value END AS value
+  FROM (
+    SELECT s.*, s.bytes <= $4::integer AND sum(CASE WHEN s.bytes <= $4::integer THEN s.bytes ELSE 0 END)
+      OVER (ORDER BY s.created_at, s.key) <= $4::integer AS has_value
+    FROM (${views(VIEWER, raw('c.id = $3::text'))}) v JOIN shared_state s ON s.conversation_id = v.id
+    WHERE ${stateVisible()}) s
+  ORDER BY created_at, key`.text
 
 /**
- * All visible states of the conversation, oldest key first. Uses a named statement, because every context runs this read
- * in a batch with others (`npm run bench -- context`).
+ * All visible states of the conversation, oldest key first, with the values that have at most `maxBytes` in sum. Uses a
+ * named statement, because every context runs this read in a batch with others (`npm run bench -- context`).
  */
-export const contextStatesRead = ({ tenant, actor }: Viewer, conversationId: string): Read<ContextStateRow[]> =>
+export const contextStatesRead = (
+  { tenant, actor }: Viewer,
+  conversationId: string,
+  maxBytes: number,
+): Read<ContextStateRow[]> =>
   readOf(
-    { name: 'read-context-states', text: OF_CONTEXT, values: [tenant, actor, conversationId] },
+    { name: 'read-context-states', text: OF_CONTEXT, values: [tenant, actor, conversationId, maxBytes] },
     (rows: ContextStateRow[]) => rows,
   )

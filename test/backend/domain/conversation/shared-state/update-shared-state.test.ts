@@ -257,8 +257,12 @@ describe.each(backends)('shared state on $name', (backend) => {
     await refused(
       update('ann', { key: 'slow', value: 'a'.repeat(40), schema: { pattern: '^(a+)+$b' } }),
       InvalidInput,
-      /it cannot be checked|match/,
+      /longer than 50 ms|match/,
     )
+    const broken = (schema: Record<string, unknown>) => update('ann', { key: 'broken', value: {}, schema })
+    await refused(broken({ properties: { a: { pattern: '(' } } }), InvalidInput, /^schema: .*not a regular expression/)
+    await refused(broken({ patternProperties: { '[': {} } }), InvalidInput, /^schema: .*not a regular expression/)
+    await refused(broken({ $ref: '#/$defs/none' }), InvalidInput, /^schema: the schema cannot be checked: .*\$ref/)
   })
 
   it('is seen by its audience only, which is fixed on creation', async () => {
@@ -360,15 +364,15 @@ describe.each(backends)('shared state on $name', (backend) => {
       updateSharedState(deps, tenant.as('ann'), { conversationId, key: 'form', ...change })
     await update({ value: { mail: 'ann@example.org', 'ann@example.org': 1 } })
     await update({ merge: { other: 'bob@example.org' } })
-    const patch = [
-      { op: 'replace' as const, path: '/ann@example.org', value: ['zoe@example.org'] },
-      { op: 'copy' as const, from: '/mail', path: '/copy' },
-    ]
-    expect((await update({ patch })).state!.value).toEqual({
-      mail: '[EMAIL]',
-      '[EMAIL]': ['[EMAIL]'],
-      other: '[EMAIL]',
-      copy: '[EMAIL]',
-    })
+    const patch = [{ op: 'add' as const, path: '/more', value: ['zoe@example.org'] }]
+    const value = { mail: '[EMAIL]', '[EMAIL]': 1, other: '[EMAIL]', more: ['[EMAIL]'] }
+    expect((await update({ patch })).state!.value).toEqual(value)
+
+    // The stored name of the member is another one, so it could not be found.
+    const path = '/ann@example.org'
+    await refused(update({ patch: [{ op: 'remove', path }] }), InvalidInput, /path: .*redacted: email/)
+    await refused(update({ patch: [{ op: 'move', from: path, path: '/x' }] }), InvalidInput, /from: .*redacted: email/)
+    await refused(update({ merge: { deep: { 'ann@example.org': 2 } } }), InvalidInput, /merge: .*redacted: email/)
+    expect((await update({ merge: {} })).state!.value).toEqual(value)
   })
 })

@@ -31,7 +31,14 @@ const WITHOUT_VIEW = new Set([
 /** The field with a view but without `as`: Relay requires `id` to be its only argument. Its view is the operation's. */
 const ONLY_ID = 'node'
 /** Mutations that may introduce an actor who is not known yet. */
-const INTRODUCING = new Set(['appendTurn', 'appendTurns', 'createConversation', 'openTurn', 'runTurn'])
+const INTRODUCING = new Set([
+  'appendTurn',
+  'appendTurns',
+  'createConversation',
+  'openTurn',
+  'runTurn',
+  'updateSharedState',
+])
 /** Mutations whose input has an `actor` other than the author: the key's actor, the agent or the participant. */
 const ABOUT_ACTORS = new Set(['createApiKey', 'removeParticipant', 'runTurn', 'updateParticipant'])
 const READS = [...fieldsOf('Query'), ...fieldsOf('Subscription')].filter(({ name }) => !WITHOUT_VIEW.has(name))
@@ -283,6 +290,7 @@ describe.each(backends)('as, on $name', (backend) => {
         'openTurn',
         (conversationId, actor) => ({ conversationId, as: actor, turn: { role: 'USER' }, writerToken: WRITER }),
       ],
+      ['updateSharedState', (conversationId, actor) => ({ conversationId, as: actor, key: actor, value: 1 })],
     ])('is introduced by the mutation %s', async (verb, input) => {
       const actor = `new-${randomUUID()}`
       const viewer = 'query ($as: String) { viewer(as: $as) { actor } }'

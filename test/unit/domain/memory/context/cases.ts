@@ -201,6 +201,7 @@ export const cases: fc.Arbitrary<Case> = fc
           states: states.map((value, index) => ({
             id: `state_${index}`,
             text: `"key ${index}": ${JSON.stringify({ version: 1, value })}`,
+            omittedBytes: 0,
           })),
           profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
           facts: facts

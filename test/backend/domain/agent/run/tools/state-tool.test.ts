@@ -65,19 +65,19 @@ describe.each(backends)('the tool update_shared_state on $name', (backend) => {
     expect(prompts().map((prompt) => prompt.includes('\\"steps\\":[\\"fly\\"]'))).toEqual([false, false, true])
   })
 
-  it('returns errors that the model can read', async () => {
-    const { run, results, update } = await start()
+  it('returns errors that the model can read, and replaces no value of which the model does not give the version', async () => {
+    const { run, results, update, stateOf } = await start()
     await update('plan', { n: 1 })
     provider.next(
       [call('a', { key: 'plan', merge: { n: 2 }, expectedVersion: 7 })],
       [call('b', { key: 'plan', patch: [{ op: 'remove', path: '/none' }] })],
+      [call('c', { key: 'plan', value: {} })],
       ['Done.'],
     )
     await run()
-    expect(await results()).toEqual([
-      { error: expect.stringMatching(/expectedVersion does not match: the state "plan" has version 1/) },
-      { error: 'patch.0: there is no value at "/none"' },
-    ])
+    const stale = { error: expect.stringMatching(/expectedVersion does not match: the state "plan" has version 1/) }
+    expect(await results()).toEqual([stale, { error: 'patch.0: there is no value at "/none"' }, stale])
+    expect(await stateOf('plan')).toMatchObject({ value: { n: 1 }, version: 1 })
   })
 
   it('is offered only to runs that name it, and may require approval', async () => {
@@ -96,7 +96,10 @@ describe.each(backends)('the tool update_shared_state on $name', (backend) => {
     await update('public', 'open to all')
     await update('pair', 'of ann and bot', ['bot'])
     await update('others', 'of ann, bob and bot', ['bob', 'bot'])
-    const whisper = ['public', 'pair', 'others', 'new'].map((key, n) => call(`w${n}`, { key, value: 'w' }))
+    const versions = { public: 1, pair: 1, others: 1, new: 0 }
+    const whisper = Object.entries(versions).map(([key, expectedVersion], n) =>
+      call(`w${n}`, { key, value: 'w', expectedVersion }),
+    )
     provider.next(whisper, ['Done.'])
     await run({}, ['bot'])
     const [prompt] = prompts()
@@ -107,7 +110,7 @@ describe.each(backends)('the tool update_shared_state on $name', (backend) => {
     expect(await stateOf('new', 'bob')).toBeNull()
 
     provider.reset()
-    provider.next([call('p', { key: 'pair', value: 'p' })], ['Done.'])
+    provider.next([call('p', { key: 'pair', value: 'p', expectedVersion: 2 })], ['Done.'])
     await run()
     expect(prompts().some((each) => each.includes('of ann'))).toBe(false)
     expect((await results()).at(-1)).toEqual({ error: expect.stringMatching(/^The key "pair" is taken/) })
