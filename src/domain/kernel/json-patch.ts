@@ -2,9 +2,8 @@
 // rejected: rfc6902 5.4.0 reads inherited properties (`/toString`), copies beyond the end of arrays, cannot replace the
 // root, and compares arrays in quadratic time and space; and no package bounds the size of what a patch copies.
 
-import { isDeepStrictEqual } from 'node:util'
 import { isTooDeep, TOO_DEEP } from './input.ts'
-import { isJsonObject, isSameJson, type JsonObject } from './merge-patch.ts'
+import { isJsonObject, type JsonObject } from './merge-patch.ts'
 
 /** The operations of RFC 6902. */
 export const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const
@@ -124,8 +123,31 @@ function copyOf(document: Document, pointer: string, budget: { bytes: number }):
   return JSON.parse(printed)
 }
 
-/** Applies one operation. `copied`: what the patch may still copy. */
-function applyOperation(document: Document, { op, path, from, value }: Operation, copied: { bytes: number }): void {
+/** What the comparisons of one patch may still cost: the number of values and keys that they read. */
+type Work = { steps: number }
+/** Maximum of `Work`: the largest values are read several times, in a few milliseconds. */
+const MAX_STEPS = 500_000
+
+/** Whether two JSON values are equal, regardless of the order of keys. False once the work is spent. */
+function isSame(one: unknown, other: unknown, work: Work): boolean {
+  if (--work.steps < 0) return false
+  if (!isContainer(one) || !isContainer(other)) return one === other
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false
+    return one.every((item, index) => isSame(item, other[index], work))
+  }
+  const keys = Object.keys(one)
+  const others = Object.keys(other)
+  work.steps -= keys.length + others.length
+  if (keys.length !== others.length) return false
+  return keys.every((key) => Object.hasOwn(other, key) && isSame(one[key], other[key], work))
+}
+
+/** What a patch may still copy, and compare. */
+type Budget = Work & { bytes: number }
+
+/** Applies one operation. */
+function applyOperation(document: Document, { op, path, from, value }: Operation, budget: Budget): void {
   const needsFrom = op === 'move' || op === 'copy'
   if (needsFrom && from == null) throw new Fault('the operation needs `from`')
   if ((op === 'add' || op === 'replace' || op === 'test') && value === undefined) {
@@ -139,20 +161,22 @@ function applyOperation(document: Document, { op, path, from, value }: Operation
     case 'replace':
       return replace(document, path, value)
     case 'copy':
-      return add(document, path, copyOf(document, from!, copied))
+      return add(document, path, copyOf(document, from!, budget))
     case 'move':
       if (path.startsWith(`${from}/`)) throw new Fault('a value cannot be moved into itself')
       if (path === from) return void valueAt(document, path)
       return add(document, path, remove(document, from!))
     case 'test':
-      if (!isSameJson(valueAt(document, path), value))
-        throw new Fault(`the value at ${quoted(path)} is another one`, 'TEST')
+      if (isSame(valueAt(document, path), value, budget)) return
+      if (budget.steps < 0) throw new Fault('the operations compare too much')
+      throw new Fault(`the value at ${quoted(path)} is another one`, 'TEST')
   }
 }
 
 /**
  * Returns the value with the operations applied in order, or the fault of the first that fails. Changes `root`, but not
- * the operations; their values must be JSON without the key FORBIDDEN_KEY.
+ * the operations; their values must be JSON without the key FORBIDDEN_KEY, nested at
+ * most JSON_DEPTH levels deep.
  * @param maxCopied maximum size of all values that `copy` operations copy, in bytes of JSON
  */
 export function applyPatch(
@@ -161,13 +185,13 @@ export function applyPatch(
   maxCopied: number,
 ): { value: unknown } | { fault: PatchFault } {
   const document: Document = { root }
-  const copied = { bytes: maxCopied }
+  const budget = { bytes: maxCopied, steps: MAX_STEPS }
   for (const [index, operation] of operations.entries()) {
     const { value } = operation
     // A later operation may change the value, which another one may contain too.
     const own = isContainer(value) ? { ...operation, value: JSON.parse(JSON.stringify(value)) as unknown } : operation
     try {
-      applyOperation(document, own, copied)
+      applyOperation(document, own, budget)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       return { fault: { index, kind: error.kind, message: error.message } }
@@ -176,46 +200,83 @@ export function applyPatch(
   return { value: document.root }
 }
 
-const escaped = (key: string | number) => String(key).replaceAll('~', '~0').replaceAll('/', '~1')
+const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
+const sizeOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
-function diffLists(before: readonly unknown[], after: readonly unknown[], path: string, found: Operation[]): void {
+/** A pointer, and its size in bytes of JSON. Operations repeat it, so it is neither printed nor measured for each. */
+type Place = { path: string; bytes: number }
+const itemOf = ({ path, bytes }: Place, index: number): Place => ({
+  path: `${path}/${index}`,
+  bytes: bytes + 1 + String(index).length,
+})
+const memberOf = ({ path, bytes }: Place, key: string): Place => {
+  const token = escaped(key)
+  return { path: `${path}/${token}`, bytes: bytes + sizeOf(token) - 1 }
+}
+
+/** The operations found so far, and what the search may still cost. It stops once either is spent. */
+type Found = Work & { operations: Operation[]; bytes: number }
+const isSpent = ({ bytes, steps }: Found) => bytes < 0 || steps < 0
+
+/** Bytes of JSON of an operation without its name, its path and its value, with a comma. */
+const [REMOVE_BYTES, VALUE_BYTES] = ['{"op":"","path":""},'.length, '{"op":"","path":"","value":},'.length]
+
+/** Adds an operation, unless the budget is spent. */
+function push(found: Found, { path, bytes }: Place, op: 'add' | 'remove' | 'replace', value?: unknown): void {
+  found.bytes -= bytes + op.length + (op === 'remove' ? REMOVE_BYTES : VALUE_BYTES)
+  if (found.bytes < 0) return
+  if (op !== 'remove') found.bytes -= sizeOf(value)
+  found.operations.push(op === 'remove' ? { op, path } : { op, path, value })
+}
+
+/** Lists of one length are compared item by item. Of others, the items that both begin and end with are left out. */
+function diffLists(before: readonly unknown[], after: readonly unknown[], place: Place, found: Found): void {
   let start = 0
   let end = 0
   const shorter = Math.min(before.length, after.length)
-  while (start < shorter && isDeepStrictEqual(before[start], after[start])) start++
-  while (end < shorter - start && isDeepStrictEqual(before.at(-1 - end), after.at(-1 - end))) end++
+  if (before.length !== after.length) {
+    while (start < shorter && isSame(before[start], after[start], found)) start++
+    while (end < shorter - start && isSame(before.at(-1 - end), after.at(-1 - end), found)) end++
+  }
   const changed = shorter - end
-  for (let index = start; index < changed; index++) diff(before[index], after[index], `${path}/${index}`, found)
-  for (let index = before.length - end - 1; index >= changed; index--)
-    found.push({ op: 'remove', path: `${path}/${index}` })
-  for (let index = changed; index < after.length - end; index++) {
-    found.push({ op: 'add', path: `${path}/${index}`, value: after[index] })
+  for (let index = start; index < changed && !isSpent(found); index++) {
+    diff(before[index], after[index], itemOf(place, index), found)
+  }
+  for (let index = before.length - end - 1; index >= changed && !isSpent(found); index--) {
+    push(found, itemOf(place, index), 'remove')
+  }
+  for (let index = changed; index < after.length - end && !isSpent(found); index++) {
+    push(found, itemOf(place, index), 'add', after[index])
   }
 }
 
-function diff(before: unknown, after: unknown, path: string, found: Operation[]): void {
-  if (Array.isArray(before) && Array.isArray(after)) return diffLists(before, after, path, found)
+function diff(before: unknown, after: unknown, place: Place, found: Found): void {
+  if (--found.steps < 0) return
+  if (Array.isArray(before) && Array.isArray(after)) return diffLists(before, after, place, found)
   if (isJsonObject(before) && isJsonObject(after)) {
     for (const key of Object.keys(before)) {
-      if (!Object.hasOwn(after, key)) found.push({ op: 'remove', path: `${path}/${escaped(key)}` })
+      if (isSpent(found)) return
+      if (!Object.hasOwn(after, key)) push(found, memberOf(place, key), 'remove')
     }
     for (const [key, value] of Object.entries(after)) {
-      const at = `${path}/${escaped(key)}`
+      if (isSpent(found)) return
+      const at = memberOf(place, key)
       if (Object.hasOwn(before, key)) diff(before[key], value, at, found)
-      else found.push({ op: 'add', path: at, value })
+      else push(found, at, 'add', value)
     }
     return
   }
-  if (!isDeepStrictEqual(before, after)) found.push({ op: 'replace', path, value: after })
+  if (before !== after) push(found, place, 'replace', after)
 }
 
 /**
  * Returns operations that change `before` into `after`: only those of items and members that differ, or one that
- * replaces the root if that is shorter. Linear in the sizes of the values, times their depth. Both are plain JSON.
+ * replaces the root if that is shorter, if they would have more than `maxBytes` bytes of JSON, or if the comparison
+ * would take more than MAX_STEPS. Both are plain JSON.
  */
-export function patchBetween(before: unknown, after: unknown): Operation[] {
-  const found: Operation[] = []
-  diff(before, after, '', found)
-  const whole: Operation[] = [{ op: 'replace', path: '', value: after }]
-  return JSON.stringify(found).length > JSON.stringify(whole).length ? whole : found
+export function patchBetween(before: unknown, after: unknown, maxBytes: number): Operation[] {
+  const whole: Operation = { op: 'replace', path: '', value: after }
+  const found: Found = { operations: [], bytes: Math.min(maxBytes, sizeOf([whole])) - 1, steps: MAX_STEPS }
+  diff(before, after, { path: '', bytes: 0 }, found)
+  return isSpent(found) ? [whole] : found.operations
 }

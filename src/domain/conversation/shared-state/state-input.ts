@@ -123,7 +123,7 @@ function valueAfter(before: unknown, given: ParsedUpdate): { after: unknown; ope
       : given.value != null
         ? plain(given.value)
         : before
-  return { after, operations: patchBetween(before, after) }
+  return { after, operations: patchBetween(before, after, KEPT_PATCHES.bytes) }
 }
 
 /**

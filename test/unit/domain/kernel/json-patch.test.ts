@@ -8,6 +8,7 @@ import { applyPatch, patchBetween, type Operation } from '../../../../src/domain
 import { casesOf } from '../../../support/long.ts'
 
 const clone = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
+const replaced = (value: unknown): Operation[] => [{ op: 'replace', path: '', value }]
 const apply = (value: unknown, ...operations: Operation[]) => applyPatch(clone(value), operations, 1_000)
 
 describe('an operation', () => {
@@ -72,6 +73,22 @@ describe('an operation', () => {
 
   it('that fails a test is a fault of its own kind', () => {
     expect(apply({ a: 1 }, { op: 'test', path: '/a', value: '1' })).toMatchObject({ fault: { index: 0, kind: 'TEST' } })
+  })
+
+  it('fails a test of a value that is deeper than any stack', () => {
+    const operations: Operation[] = [{ op: 'add', path: '/t', value: [] }]
+    for (let n = 0; n < 20_000; n++) {
+      operations.push({ op: 'add', path: '/u', value: [] }, { op: 'move', from: '/t', path: '/u/0' })
+      operations.push({ op: 'move', from: '/u', path: '/t' })
+    }
+    const [before, test] = [operations.length, { op: 'test' as const, path: '/t', value: [[[]]] }]
+    expect(applyPatch({}, [...operations, test], 0)).toMatchObject({ fault: { index: before, kind: 'TEST' } })
+  })
+
+  it('cannot compare more than a budget, however many tests it has', () => {
+    const many = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, n]))
+    const result = applyPatch({ many }, Array<Operation>(100).fill({ op: 'test', path: '/many', value: many }), 0)
+    expect(result).toMatchObject({ fault: { kind: 'INVALID', message: expect.stringMatching(/compare too much/) } })
   })
 
   it('cannot copy more than the limit, however often it doubles a value', () => {
@@ -145,11 +162,16 @@ describe('the patch between two values', () => {
   it('changes one into the other, by both implementations', () => {
     fc.assert(
       fc.property(json, json, (before, after) => {
-        const patch = patchBetween(before, after)
+        const patch = patchBetween(before, after, 10_000)
         expect(applyPatch(clone(before), patch, 0)).toEqual({ value: after })
         let other: unknown = clone(before)
         for (const each of patch) other = byOther(other, each)!.value
         expect(other).toEqual(after)
+        const { length } = JSON.stringify(patch)
+        expect(length).toBeLessThanOrEqual(JSON.stringify(replaced(after)).length)
+        // The limit is exact.
+        expect(patchBetween(before, after, length)).toEqual(patch)
+        if (patch.length > 0) expect(patchBetween(before, after, length - 1)).toEqual(replaced(after))
       }),
       { numRuns: casesOf(40_000) },
     )
@@ -157,23 +179,59 @@ describe('the patch between two values', () => {
 
   it('names only what differs, and is empty for equal values', () => {
     const items = Array.from({ length: 500 }, (_, id) => ({ id, title: `item ${id}` }))
-    expect(patchBetween({ items, a: 1 }, { items: clone(items), a: 1 })).toEqual([])
-    expect(patchBetween({ items }, { items: [...items.slice(0, 7), { id: -1 }, ...items.slice(7)] })).toEqual([
+    const between = (after: unknown[]) => patchBetween({ items, a: 1 }, { items: after, a: 1 }, 1_000)
+    expect(between(clone(items))).toEqual([])
+    expect(between([...items.slice(0, 7), { id: -1 }, ...items.slice(7)])).toEqual([
       { op: 'add', path: '/items/7', value: { id: -1 } },
     ])
-    expect(patchBetween({ items }, { items: items.toSpliced(3, 1) })).toEqual([{ op: 'remove', path: '/items/3' }])
-    expect(patchBetween({ items }, { items: items.with(9, { id: 9, title: 'new' }) })).toEqual([
+    expect(between(items.toSpliced(3, 1))).toEqual([{ op: 'remove', path: '/items/3' }])
+    expect(between(items.with(9, { id: 9, title: 'new' }))).toEqual([
       { op: 'replace', path: '/items/9/title', value: 'new' },
     ])
   })
 
   it('replaces the root if that is shorter', () => {
-    const after = ['x']
-    expect(
-      patchBetween(
-        Array.from({ length: 50 }, (_, n) => n),
-        after,
-      ),
-    ).toEqual([{ op: 'replace', path: '', value: after }])
+    const numbers = Array.from({ length: 50 }, (_, n) => n)
+    expect(patchBetween(numbers, ['x'], 10_000)).toEqual(replaced(['x']))
+  })
+
+  it('replaces the root instead of repeating a long path for each of many items', () => {
+    const key = 'k'.repeat(60_000)
+    const valueOf = (item: number) => ({ [key]: new Proxy(Array<number>(60_000).fill(item), reads) })
+    const read: unknown[] = []
+    const reads: ProxyHandler<number[]> = {
+      get(items, name) {
+        read.push(name)
+        return Reflect.get(items, name)
+      },
+    }
+    const after = valueOf(2)
+    const [whole, ...others] = patchBetween(valueOf(1), after, 32_768)
+    expect([whole!.path, whole!.value === after, others]).toEqual(['', true, []])
+    // One reading to print the value, and none after the first operation, which is too large already.
+    expect(read.length).toBeLessThan(60_100)
+  })
+
+  it('reads what many lists contain once for each value, not once for each list', () => {
+    let reads = 0
+    const counted = (last: number) => {
+      const items = {}
+      const get = () => void ++reads
+      for (let n = 0; n < 1_000; n++) Object.defineProperty(items, `k${n}`, { enumerable: true, get })
+      return Object.assign(items, { last })
+    }
+    const nested = (levels: number, item: unknown): unknown => (levels === 0 ? item : [0, nested(levels - 1, item)])
+    const after = nested(60, counted(1))
+    expect(patchBetween(nested(60, counted(2)), after, 1_000)).toEqual([
+      { op: 'replace', path: `${'/1'.repeat(60)}/last`, value: 1 },
+    ])
+    // Printed once, and compared once on each side.
+    expect(reads).toBe(3_000)
+  })
+
+  it('replaces the root of values that are too large to compare', () => {
+    const items = Array<number>(600_000).fill(1)
+    const after = [...items, 2]
+    expect(patchBetween(items, after, 1_000)).toEqual(replaced(after))
   })
 })
