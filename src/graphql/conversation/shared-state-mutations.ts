@@ -93,7 +93,7 @@ const UpdateSharedStatePayload = payload<ChangedState>('UpdateSharedState').impl
       nullable: true,
       description:
         'State after the change; for a repeated call, its present state. Null if a repeated call finds that the key was '
-        + 'deleted since.',
+        + 'deleted, or that the viewer has left.',
     }),
     version: t.exposeInt('version', { description: 'Version that the call, or the call that it repeats, made.' }),
     seq: t.exposeInt('seq', { description: 'Journal sequence number of the change.' }),

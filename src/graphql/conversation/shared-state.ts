@@ -82,34 +82,33 @@ builder.objectField('Conversation', 'sharedStates', (t) =>
   }),
 )
 
-builder
-  .objectRef<VisibleStateChange>('SharedStateChanged')
-  .implement({
-    description:
-      'The shared state of a key was created, changed or deleted. Delivered only to the participants in the audience of the '
-      + 'key.',
-    interfaces,
-    fields: (t) => ({
-      key: t.exposeString('key', { description: 'Key of the state.' }),
-      version: t.exposeInt('version', {
-        description: 'Version that the change made. A key that is created again after its deletion starts at 1.',
-      }),
-      deleted: t.exposeBoolean('deleted', { description: 'Whether the change deleted the key.' }),
-      patch: t.expose('patch', {
-        type: 'JSON',
-        nullable: true,
-        description:
-          'Operations of RFC 6902 that change the value of the version before into that of this version; those of version 1 '
-          + `add the whole value. Null for a deletion, above ${KEPT_PATCHES.bytes / 1024} KiB, and once the key has `
-          + `${KEPT_PATCHES.changes} newer changes: read \`state\` then.`,
-      }),
-      state: t.field({
-        type: 'SharedState',
-        nullable: true,
-        description: 'Current state of the key, which may have changed since the event. Null once it was deleted.',
-        sharing: 'SHAREABLE',
-        resolve: ({ conversationId, key }, _, context) => loadSharedState(context, { conversationId, key }),
-      }),
-      actor: t.exposeString('actor', { description: 'Actor that made the change.' }),
+builder.objectRef<VisibleStateChange>('SharedStateChanged').implement({
+  description:
+    'The shared state of a key was created, changed or deleted. Delivered only to the participants in the audience of the '
+    + 'key.',
+  interfaces,
+  fields: (t) => ({
+    key: t.exposeString('key', { description: 'Key of the state.' }),
+    version: t.exposeInt('version', {
+      description: 'Version that the change made. A key that is created again after its deletion starts at 1.',
     }),
-  })
+    deleted: t.exposeBoolean('deleted', { description: 'Whether the change deleted the key.' }),
+    patch: t.expose('patch', {
+      type: 'JSON',
+      nullable: true,
+      description:
+        'Operations of RFC 6902 that change the value of the version before into that of this version; those of version 1 '
+        + `add the whole value. Null for a deletion, above ${KEPT_PATCHES.bytes / 1024} KiB, and once the key has `
+        + `${KEPT_PATCHES.changes} newer changes: read \`state\` then.`,
+    }),
+    state: t.field({
+      type: 'SharedState',
+      nullable: true,
+      description: 'Current state of the key, which may have changed since the event. Null once it was deleted.',
+      // A key that was created again may have another audience than the event.
+      sharing: 'PER_VIEWER',
+      resolve: ({ conversationId, key }, _, context) => loadSharedState(context, { conversationId, key }),
+    }),
+    actor: t.exposeString('actor', { description: 'Actor that made the change.' }),
+  }),
+})

@@ -15,20 +15,20 @@ import {
   writeState,
 } from '../../../store/sql/conversation/shared-state/shared-states.ts'
 import { writeEntry } from '../../../store/sql/turn/journal/write-entry.ts'
-import { authorize, lockConversation, requirePermits } from '../../kernel/rights/authorize.ts'
+import { authorize, isPresent, lockConversation, requirePermits } from '../../kernel/rights/authorize.ts'
 import { parse } from '../../kernel/input.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
 import { canonicalJson, isSameJson, plain } from '../../kernel/merge-patch.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import { redactInput } from '../../kernel/redaction.ts'
-import type { Viewer } from '../../kernel/view.ts'
+import { isInAudience, type Viewer } from '../../kernel/view.ts'
 import { joinIfAbsent } from '../participant/join.ts'
 import { KEPT_PATCHES, MAX_KEYS, TOTAL_BYTES, type SharedState } from './shared-state.ts'
 import { newValue, updateSharedStateInput, type ParsedUpdate, type UpdateSharedStateInput } from './state-input.ts'
 
 /** A change of the shared state. */
 export type ChangedState = {
-  /** The present state of the key; null if a repeated call finds that it was deleted since. */
+  /** The present state of the key; null if a repeated call finds that the viewer does not see it any more. */
   state: SharedState | null
   /** The version that the call wrote. */
   version: number
@@ -72,7 +72,7 @@ async function findTwin(tx: Tx, viewer: Viewer, given: ParsedUpdate): Promise<Ch
     )
   }
   const state = await readStoredState(tx, { conversationId, key: twin.key })
-  const isSeen = state && (state.audience === null || state.audience.includes(viewer.actor))
+  const isSeen = state && isInAudience(viewer, state.audience) && (await isPresent(tx, viewer.actor, conversationId))
   return { state: isSeen ? state : null, version: twin.version, seq: twin.seq, deduplicated: true }
 }
 
@@ -147,7 +147,7 @@ export async function updateSharedState(
     if (twin) return twin
     const joined = await joinIfAbsent(tx, viewer, conversationId, head)
     const current = await readStoredState(tx, { conversationId, key })
-    if (current && !(current.audience === null || current.audience.includes(actor))) throw keyTaken(key)
+    if (current && !isInAudience(viewer, current.audience)) throw keyTaken(key)
     if (current && forReaders && given.audience === null && current.audience !== null) throw keyTaken(key)
     requireVersion(key, current?.version ?? 0, given.expectedVersion)
     if (current) requireSameAudience(viewer, given, current)

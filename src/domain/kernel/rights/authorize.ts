@@ -150,9 +150,13 @@ export async function requireWriter(db: Tx, viewer: Viewer, conversationId: stri
   if (found.visibility === 'MEMBERS' && hasLeft) throw notParticipant(viewer.actor)
 }
 
+/** Whether the actor is a present participant of the conversation, which `tx` has locked. */
+export const isPresent = async (tx: Tx, actor: string, conversationId: string): Promise<boolean> =>
+  (await membershipOf(tx, actor, conversationId)) === 'PRESENT'
+
 /** Checks that the actor is a present participant. `tx` has locked the conversation. @throws NotAllowed if it is not */
 export async function requireMembership(tx: Tx, actor: string, conversationId: string): Promise<void> {
-  if ((await membershipOf(tx, actor, conversationId)) !== 'PRESENT') throw notParticipant(actor)
+  if (!(await isPresent(tx, actor, conversationId))) throw notParticipant(actor)
 }
 
 async function membershipOf(tx: Tx, actor: string, conversationId: string): Promise<'PRESENT' | 'LEFT' | 'NEVER'> {

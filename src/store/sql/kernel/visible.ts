@@ -65,12 +65,12 @@ export const visible = (t = 't', v = 'v'): Sql =>
    OR width_bucket(${t}.seq, ${v}.windows) % 2 = 1 AND width_bucket(${t}.root_seq, ${v}.windows) % 2 = 1)
   AND (${t}.audience IS NULL OR ${v}.actor = ANY (${t}.audience)))`)
 
-/**
- * Whether the view `v` contains the shared state `s`, which is as visible as the present: to viewers whose last window is
- * open, and who are in its audience.
- */
+/** Whether the last window of the view `v` is open: that of a present participant, and of strangers if OPEN. */
+export const present = (v = 'v'): Sql => raw(`cardinality(${v}.windows) % 2 = 1`)
+
+/** Whether the view `v` is of the present, and contains the shared state `s`. */
 export const stateVisible = (s = 's', v = 'v'): Sql =>
-  raw(`(cardinality(${v}.windows) % 2 = 1 AND (${s}.audience IS NULL OR ${v}.actor = ANY (${s}.audience)))`)
+  sql`(${present(v)} AND (${raw(s)}.audience IS NULL OR ${raw(v)}.actor = ANY (${raw(s)}.audience)))`
 
 /**
  * Whether the visible version `t` is the newest visible version of its turn. All versions have the same audience.

@@ -3,7 +3,7 @@
 
 import type { Pool } from '../../../db/tenant-pool.ts'
 import { sql, parameter, raw, type Sql } from '../../kernel/sql.ts'
-import { factVisible, VIEWER, views, visible } from '../../kernel/visible.ts'
+import { factVisible, present, VIEWER, views, visible } from '../../kernel/visible.ts'
 import type { Viewer } from '../../../db/scope.ts'
 
 export type StoredContextRow = {
@@ -36,7 +36,7 @@ const sourceVisible: Sql = sql`CASE
   WHEN starts_with(s.source_id, 'sum_') THEN EXISTS (
     SELECT FROM summary m WHERE m.id = s.source_id AND width_bucket(m.from_seq, v.windows) % 2 = 1
       AND width_bucket(m.newest_seq, v.windows) = width_bucket(m.from_seq, v.windows))
-  WHEN starts_with(s.source_id, 'state_') THEN true
+  WHEN starts_with(s.source_id, 'state_') THEN ${present()}
   ELSE ${parameter(4)}::text[] IS NULL END
   AND (s.conversation_id IS NULL OR ${parameter(4)}::text[] IS NULL OR s.conversation_id = ANY (${parameter(4)}::text[]))`
 

@@ -356,6 +356,15 @@ describe.each(backends)('shared state on $name', (backend) => {
     expect((await readAs('ann'))!.value).toEqual({ more: true })
   })
 
+  it('is not returned to a repeated call of an actor who was removed since', async () => {
+    const { tenant, conversationId, update } = await start()
+    const call = () => update('bob', { merge: { n: 1 }, clientId: 'a' })
+    const { version, seq } = await call()
+    await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'bob' })
+    await update('ann', { merge: { secret: 2 } })
+    expect(await call()).toEqual({ state: null, version, seq, deduplicated: true })
+  })
+
   it('is redacted as the content of turns is', async () => {
     const { tenant } = await start()
     const deps = { ...world.deps, redaction: { ...world.deps.redaction, of: () => 'turns' as const } }

@@ -1,6 +1,7 @@
 // Shared state in contexts: its message, its place, its share of the budget, the view, and stored contexts.
 
 import { describe, expect, it } from 'vitest'
+import { removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { deleteSharedState } from '../../../../../src/domain/conversation/shared-state/delete-shared-state.ts'
 import { updateSharedState } from '../../../../../src/domain/conversation/shared-state/update-shared-state.ts'
 import { derivedId } from '../../../../../src/domain/kernel/derived-id.ts'
@@ -104,6 +105,19 @@ describe.each(backends)('shared state in a context on $name', (backend) => {
     expect(truncated).toBe(true)
     expect(tokenCount).toBeLessThanOrEqual(1_000)
     expect(items.find(({ included }) => !included)!.tokenCount).toBeGreaterThan(1_000)
+  })
+
+  it('is in a stored context only while its actor is present', async () => {
+    const { tenant, conversationId, update, build, idOf } = await start()
+    await update('plan', 'canary')
+    const { id } = await build('bob', { store: true })
+    const readByBob = async () => (await getContexts(world.deps, tenant.as('bob'), [id!])).get(id!)!
+    expect(JSON.stringify((await readByBob()).messages)).toContain('canary')
+    await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'bob' })
+    const { messages, goneSourceIds } = await readByBob()
+    expect(JSON.stringify(messages)).not.toContain('canary')
+    expect(messages.map(({ content }) => content)).toContain('Hello.')
+    expect(goneSourceIds).toEqual([idOf('plan')])
   })
 
   it('leaves stored contexts when it is deleted, also if a context was built before and is stored after', async () => {

@@ -93,6 +93,7 @@ describe('sharingOf', () => {
       'Run.calls',
       'Run.replies',
       'Run.replyTo',
+      'SharedStateChanged.state',
       'Turn.context',
       'Turn.replyTo',
       'Turn.supersededBy',
