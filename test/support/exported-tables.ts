@@ -54,6 +54,7 @@ export const EXPORTED: Readonly<
       conversation_id: 'The conversation line.',
       tenant: 'The tenant of the import.',
       bytes: 'Computed on import.',
+      first_version: 'The version on import: its earlier changes are not imported.',
     },
   },
   summary: {

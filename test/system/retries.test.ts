@@ -284,8 +284,8 @@ const ROWS: Record<string, Row> = {
   },
   deleteSharedState: {
     async prepare({ deps, ada, conversationId }) {
-      await updateSharedState(deps, ada, { conversationId, key: 'plan', value: 1 })
-      return (other) => deleteSharedState(other, ada, { conversationId, key: 'plan' })
+      const { version } = await updateSharedState(deps, ada, { conversationId, key: 'plan', value: 1 })
+      return (other) => deleteSharedState(other, ada, { conversationId, key: 'plan', expectedVersion: version })
     },
     fails: 'NOT_FOUND',
   },

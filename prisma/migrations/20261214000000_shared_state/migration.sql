@@ -1,7 +1,7 @@
--- Shared state of conversations: JSON values by key, and their changes, one for each journal entry STATE_CHANGED. The
+-- Shared state of conversations: JSON values by key, and their changes, one for each journal entry SHARED_STATE_CHANGED. The
 -- columns are of the type json, not jsonb, so that a value has the size and the order of keys with which it was written.
 
-ALTER TYPE entry_kind ADD VALUE 'STATE_CHANGED';
+ALTER TYPE entry_kind ADD VALUE 'SHARED_STATE_CHANGED';
 
 CREATE TABLE shared_state (
   conversation_id text NOT NULL,
@@ -9,10 +9,11 @@ CREATE TABLE shared_state (
   key text COLLATE "C" NOT NULL,
   value json NOT NULL,
   version integer NOT NULL,
+  first_version integer NOT NULL,
   schema json,
   audience text[],
   bytes integer NOT NULL,
-  sole_writer text,
+  writers text[] NOT NULL,
   updated_by text NOT NULL,
   created_at timestamptz(3) DEFAULT now() NOT NULL,
   updated_at timestamptz(3) DEFAULT now() NOT NULL,
@@ -31,6 +32,7 @@ CREATE TABLE shared_state_change (
   audience text[],
   deleted boolean DEFAULT false NOT NULL,
   patch json,
+  replaced json,
   client_id text,
   client_hash text,
   PRIMARY KEY (conversation_id, seq)
@@ -39,8 +41,10 @@ ALTER TABLE shared_state_change ADD CONSTRAINT shared_state_change_conversation_
   FOREIGN KEY (conversation_id, tenant) REFERENCES conversation(id, tenant) ON DELETE CASCADE;
 CREATE UNIQUE INDEX shared_state_change_client ON shared_state_change (conversation_id, actor, client_id)
   WHERE client_id IS NOT NULL;
--- Finds the patches to drop: those of old changes and of deleted keys.
+CREATE INDEX shared_state_change_conversation_id_key_version_idx ON shared_state_change (conversation_id, key, version);
+-- Find what a change drops: the patches of old changes, and the values that were kept under a legal hold.
 CREATE INDEX shared_state_change_patch ON shared_state_change (conversation_id, key, version) WHERE patch IS NOT NULL;
+CREATE INDEX shared_state_change_replaced ON shared_state_change (conversation_id, key) WHERE replaced IS NOT NULL;
 
 DO $$
 DECLARE

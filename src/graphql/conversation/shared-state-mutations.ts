@@ -61,7 +61,7 @@ const UpdateSharedStateInput = builder.inputType('UpdateSharedStateInput', {
     }),
     expectedVersion: t.int({
       description:
-        'Expected `version` of the state; 0 if the key must not exist. If another change was faster, the call fails with '
+        'Expected `version` of the state; 0 if the key must not exist, also if it was deleted. If another change was faster, the call fails with '
         + 'Conflict. Defaults to null, which applies the change to the current value.',
     }),
     schema: t.field({
@@ -125,7 +125,10 @@ const DeleteSharedStateInput = builder.inputType('DeleteSharedStateInput', {
     expectedVersion: t.int({
       description: 'Expected `version` of the state. Another version is a Conflict. Defaults to null, for no check.',
     }),
-    ...asField(t, 'Actor that deletes the state; must be a present participant who sees it.'),
+    ...asField(
+      t,
+      'Actor that deletes the state: the one that created it and is present, the owner, or an administrator.',
+    ),
   }),
 })
 
@@ -141,8 +144,8 @@ builder.mutationField('deleteSharedState', (t) =>
   t.field({
     type: DeleteSharedStatePayload,
     description:
-      'Deletes the shared state at a key, with the patches of its changes. Subscribers in the audience receive '
-      + 'SharedStateChanged with `deleted`.',
+      'Deletes the shared state at a key, with the patches of its changes. The owner and administrators may also delete keys '
+      + 'that they do not see. Subscribers in the audience receive SharedStateChanged with `deleted`.',
     errors: orErrors('DeleteSharedState', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: DeleteSharedStateInput, required: true, description: 'Key to delete.' }) },
     resolve: async (_, { input }, context) =>

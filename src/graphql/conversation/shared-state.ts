@@ -13,7 +13,7 @@ import { DEFAULT_PAGE_SIZE } from '../../domain/kernel/page.ts'
 import type { VisibleStateChange } from '../../domain/turn/journal/event.ts'
 import { builder } from '../kernel/builder.ts'
 import { connectionOf, pagingArgs } from '../kernel/connection.ts'
-import { loadPageOfStates, loadSharedState } from '../kernel/loaders.ts'
+import { loadPageOfSharedStates, loadSharedState } from '../kernel/loaders.ts'
 import { Node } from '../kernel/node.ts'
 import { interfaces } from '../turn/journal/event-interface.ts'
 
@@ -36,8 +36,8 @@ builder.objectType('SharedState', {
     }),
     version: t.exposeInt('version', {
       description:
-        'Number of changes since the key was created: 1 on creation. Pass it as `expectedVersion`, so that a change never '
-        + 'overwrites a concurrent one.',
+        'Number of changes of the key, including those before it was last deleted: 1 on the first creation. Pass it as '
+        + '`expectedVersion`, so that a change never overwrites a concurrent one.',
     }),
     schema: t.expose('schema', {
       type: 'JSON',
@@ -78,7 +78,7 @@ builder.objectField('Conversation', 'sharedStates', (t) =>
       + `${DEFAULT_PAGE_SIZE}. Not available as of the past: \`asOf\` returns the present state.`,
     sharing: 'PER_VIEWER',
     args: { ...pagingArgs(t, 'states') },
-    resolve: ({ id }, args, context) => loadPageOfStates(context, id, args),
+    resolve: ({ id }, args, context) => loadPageOfSharedStates(context, id, args),
   }),
 )
 
@@ -90,14 +90,14 @@ builder.objectRef<VisibleStateChange>('SharedStateChanged').implement({
   fields: (t) => ({
     key: t.exposeString('key', { description: 'Key of the state.' }),
     version: t.exposeInt('version', {
-      description: 'Version that the change made. A key that is created again after its deletion starts at 1.',
+      description: 'Version that the change made. Versions continue after a deletion, which makes one, too.',
     }),
     deleted: t.exposeBoolean('deleted', { description: 'Whether the change deleted the key.' }),
     patch: t.expose('patch', {
       type: 'JSON',
       nullable: true,
       description:
-        'Operations of RFC 6902 that change the value of the version before into that of this version; those of version 1 '
+        'Operations of RFC 6902 that change the value of the version before into that of this version; those of a creation '
         + `add the whole value. Null for a deletion, above ${KEPT_PATCHES.bytes / 1024} KiB, and once the key has `
         + `${KEPT_PATCHES.changes} newer changes: read \`state\` then.`,
     }),

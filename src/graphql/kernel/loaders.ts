@@ -139,7 +139,7 @@ const sharedStates = inOrder<StateKey, undefined, SharedState | null>(
 export const loadSharedState = (context: RequestContext, key: StateKey) => sharedStates(context, key, undefined)
 
 /** A page of the conversation's shared state in the viewer's view, by key. */
-export const loadPageOfStates: Load<string, Paging, Page<SharedState>> = byId(
+export const loadPageOfSharedStates: Load<string, Paging, Page<SharedState>> = byId(
   'page of shared state',
   getSharedStatePages,
   NO_PAGE,

@@ -112,11 +112,18 @@ async function claimed(cell: Cell): Promise<string> {
   return claim.turnId
 }
 
-/** Returns the key of a state that "guest" has written. */
-async function stateOf(cell: Cell): Promise<{ conversationId: string; key: string }> {
+/** Returns the key of a state that the actor has created. */
+async function stateOf(cell: Cell, actor = 'guest'): Promise<{ conversationId: string; key: string }> {
   const name = { conversationId: cell.given.id, key: 'state' }
-  await domain.updateSharedState(cell.deps, trustedAs(cell, 'guest'), { ...name, merge: {} })
+  await domain.deleteSharedState(cell.deps, trustedAs(cell, 'guest'), name).catch(() => {})
+  await domain.updateSharedState(cell.deps, trustedAs(cell, actor), { ...name, merge: {} })
   return name
+}
+
+/** Returns the key of a state that the viewer has created, or that it cannot have created. */
+function ownState(cell: Cell): Promise<{ conversationId: string; key: string }> {
+  const isWriter = isPresent(cell) || (cell.relation === 'STRANGER' && cell.given.isOpen)
+  return stateOf(cell, isWriter ? cell.viewer.actor : 'guest')
 }
 
 /** Whether the read found what it must: a former participant sees no state, as it sees nothing of the present. */
@@ -534,7 +541,13 @@ const TURNS: Call[] = [
   },
   {
     verb: 'deleteSharedState',
-    is: 'PRESENT',
+    is: 'CHANGE',
+    run: async (cell) => domain.deleteSharedState(cell.deps, cell.viewer, await ownState(cell)),
+  },
+  {
+    verb: 'deleteSharedState',
+    conditions: ['foreignState'],
+    is: 'CHANGE',
     run: async (cell) => domain.deleteSharedState(cell.deps, cell.viewer, await stateOf(cell)),
   },
   {

@@ -24,6 +24,8 @@ export const VALUE_BYTES = 256 * 1024
 export const TOTAL_BYTES = 1024 * 1024
 /** Time limit of the check of a value against its schema, ms. The journal of the conversation is locked meanwhile. */
 export const CHECK_MS = 50
+/** Maximum number of actors who change a key. */
+export const MAX_WRITERS = 1_000
 /** Maximum number of operations of a patch. */
 export const MAX_OPERATIONS = 1_000
 /** Maximum size of a patch, in bytes of JSON. */

@@ -6,14 +6,18 @@ import { hash } from 'node:crypto'
 import type { Tx } from '../../../store/db/db.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import {
+  dropOldContent,
   findChange,
   markAddressed,
+  readNewestVersion,
   readPresentAmong,
   readStateUsage,
   readStoredState,
   writeChange,
   writeState,
+  type StoredState,
 } from '../../../store/sql/conversation/shared-state/shared-states.ts'
+import { isHeld } from '../../../store/sql/trust/erasure/erasures.ts'
 import { writeEntry } from '../../../store/sql/turn/journal/write-entry.ts'
 import { authorize, isPresent, lockConversation, requirePermits } from '../../kernel/rights/authorize.ts'
 import { parse } from '../../kernel/input.ts'
@@ -23,7 +27,7 @@ import type { Platform } from '../../kernel/platform.ts'
 import { redactInput } from '../../kernel/redaction.ts'
 import { isInAudience, type Viewer } from '../../kernel/view.ts'
 import { joinIfAbsent } from '../participant/join.ts'
-import { KEPT_PATCHES, MAX_KEYS, TOTAL_BYTES, type SharedState } from './shared-state.ts'
+import { KEPT_PATCHES, MAX_KEYS, MAX_WRITERS, TOTAL_BYTES, type SharedState } from './shared-state.ts'
 import { newValue, updateSharedStateInput, type ParsedUpdate, type UpdateSharedStateInput } from './state-input.ts'
 
 /** A change of the shared state. */
@@ -71,26 +75,38 @@ async function findTwin(tx: Tx, viewer: Viewer, given: ParsedUpdate): Promise<Ch
         + `${JSON.stringify(twin.key)}, with different content. Read that state, or use another clientId.`,
     )
   }
-  const state = await readStoredState(tx, { conversationId, key: twin.key })
+  const state = (await readStoredState(tx, { conversationId, key: twin.key }))?.state
   const isSeen = state && isInAudience(viewer, state.audience) && (await isPresent(tx, viewer.actor, conversationId))
   return { state: isSeen ? state : null, version: twin.version, seq: twin.seq, deduplicated: true }
 }
 
-/** Checks the number of keys and the size of all values, and the audience of a new key. @throws LimitReached @throws InvalidInput */
-async function requireSpace(tx: Tx, given: ParsedUpdate, printed: string, isNew: boolean): Promise<void> {
-  const { keys, bytes } = await readStateUsage(tx, given)
-  if (isNew && keys >= MAX_KEYS) {
+/** Checks the number of keys, and the size of all values unless the change reduces it. @throws LimitReached */
+async function requireSpace(tx: Tx, given: ParsedUpdate, printed: string): Promise<void> {
+  const { otherKeys, otherBytes, bytes } = await readStateUsage(tx, given)
+  if (bytes === null && otherKeys >= MAX_KEYS) {
     throw new LimitReached(
       `The conversation has ${MAX_KEYS} keys of shared state, the maximum. Delete one first.`,
       MAX_KEYS,
     )
   }
-  if (bytes + Buffer.byteLength(printed) > TOTAL_BYTES) {
+  const size = Buffer.byteLength(printed)
+  if (otherBytes + size > TOTAL_BYTES && size > (bytes ?? 0)) {
     throw new LimitReached(
       `The shared state of the conversation would have more than ${TOTAL_BYTES} bytes of JSON. Delete or shorten values.`,
       TOTAL_BYTES,
     )
   }
+}
+
+/** Returns the actors who have changed the key, with the actor. @throws LimitReached */
+function writersWith(current: StoredState | null, actor: string): string[] {
+  const writers = current?.writers ?? []
+  if (writers.includes(actor)) return writers
+  if (writers.length < MAX_WRITERS) return [...writers, actor]
+  throw new LimitReached(
+    `${MAX_WRITERS} actors have changed this key of shared state, the maximum. Use another key.`,
+    MAX_WRITERS,
+  )
 }
 
 /** Returns the audience of a new key, with the viewer; null for everyone. @throws InvalidInput for an actor who is absent */
@@ -146,7 +162,8 @@ export async function updateSharedState(
     const twin = await findTwin(tx, viewer, given)
     if (twin) return twin
     const joined = await joinIfAbsent(tx, viewer, conversationId, head)
-    const current = await readStoredState(tx, { conversationId, key })
+    const stored = await readStoredState(tx, { conversationId, key })
+    const current = stored?.state ?? null
     if (current && !isInAudience(viewer, current.audience)) throw keyTaken(key)
     if (current && forReaders && given.audience === null && current.audience !== null) throw keyTaken(key)
     requireVersion(key, current?.version ?? 0, given.expectedVersion)
@@ -156,14 +173,17 @@ export async function updateSharedState(
     await requirePermits(tx, viewer, 'updateSharedState', { conversationId, conditions })
     const schema = given.schema ?? current?.schema ?? null
     const { printed, patch } = newValue(current?.value, given, schema)
-    await requireSpace(tx, given, printed, current === null)
+    await requireSpace(tx, given, printed)
     const audience = current ? current.audience : await audienceOfNew(tx, viewer, given)
-    const version = (current?.version ?? 0) + 1
-    const state = await writeState(tx, { conversationId, key, version, schema, audience, printed, actor })
-    const seq = await writeEntry(tx, conversationId, 'STATE_CHANGED', {})
-    const clientHash = clientId == null ? null : digestOf(given)
-    const change = { seq, key, version, actor, audience, deleted: false, patch, clientId: clientId ?? null, clientHash }
-    await writeChange(tx, conversationId, change, KEPT_PATCHES.changes)
+    const version = 1 + (current?.version ?? (await readNewestVersion(tx, given)))
+    const writers = writersWith(stored, actor)
+    const keepsAll = await isHeld(tx, tenant, conversationId, writers)
+    const seq = await writeEntry(tx, conversationId, 'SHARED_STATE_CHANGED', {})
+    const ofCall = { clientId: clientId ?? null, clientHash: clientId == null ? null : digestOf(given) }
+    const change = { seq, key, version, actor, audience, deleted: false, patch, ...ofCall }
+    await writeChange(tx, conversationId, { ...change, keepsReplaced: keepsAll })
+    if (!keepsAll) await dropOldContent(tx, { conversationId, key, version: version - KEPT_PATCHES.changes })
+    const state = await writeState(tx, { conversationId, key, version, schema, audience, printed, actor, writers })
     afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: joined ?? seq, last: seq }]))
     return { state, version, seq, deduplicated: false }
   })

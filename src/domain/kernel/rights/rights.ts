@@ -87,6 +87,11 @@ export const CONDITIONS = {
     when: 'that changes the `schema` of an existing key',
     reason: 'The schema decides which values all participants may write.',
   },
+  foreignState: {
+    ...MANAGED,
+    when: 'about a key that another actor created, also one that the viewer does not see',
+    reason: 'Deleting a key and creating it again would replace its schema and its audience.',
+  },
   factsAboutOthers: {
     ...PRESENT,
     when: 'about facts of a conversation that are not about the viewer',
@@ -190,7 +195,7 @@ const RULES = {
   setPresence: { right: 'write', limited: 'ONE' },
   // Shared state
   updateSharedState: { right: 'write', limited: 'ONE', conditions: ['stateSchema'] },
-  deleteSharedState: { right: 'write', limited: 'ONE' },
+  deleteSharedState: { right: 'write', limited: 'ONE', conditions: ['foreignState'] },
   getSharedStates: { right: 'read', limited: 'OBJECTS' },
   getSharedStatePages: { right: 'read', limited: 'OBJECTS' },
   // Turns

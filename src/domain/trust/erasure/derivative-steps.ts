@@ -117,7 +117,7 @@ export const countTurns: PrepareDelete = async (tx, { conversationId }) => ({
   rows: await tx.turn.count({ where: { conversationId } }),
 })
 
-export const countStates: PrepareDelete = async (tx, { conversationId }) => ({
+export const countSharedStates: PrepareDelete = async (tx, { conversationId }) => ({
   rows: await tx.sharedState.count({ where: { conversationId } }),
 })
 

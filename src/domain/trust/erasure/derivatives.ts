@@ -5,7 +5,14 @@
 
 import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
 import { CASCADE, type Derivative } from './derivative.ts'
-import { countStates, countSummaries, countTurns, recount, renewTitle, revokeCoverage } from './derivative-steps.ts'
+import {
+  countSharedStates,
+  countSummaries,
+  countTurns,
+  recount,
+  renewTitle,
+  revokeCoverage,
+} from './derivative-steps.ts'
 import {
   clearTitle,
   endStreams,
@@ -171,18 +178,20 @@ export const DERIVATIVES: readonly Derivative[] = [
     onErase: {
       how:
         'Kept: no value is computed from a turn. deleteSharedState deletes a value. Erasing a user deletes the values that '
-        + 'only this user has changed or sees.',
+        + 'only this user, one of the writers, has changed or sees.',
     },
-    onDelete: { ...CASCADE, prepare: countStates },
+    onDelete: { ...CASCADE, prepare: countSharedStates },
   },
   {
     table: 'shared_state_change',
-    data: 'The actor, the version and the patch of each change of a value, and the digest client_hash.',
+    data:
+      'The actor, the version and the patch of each change of a value, the value that it replaced if a legal hold keeps it, '
+      + 'and the digest client_hash.',
     onEdit: { how: 'Kept, like the values.' },
     onErase: {
       how:
-        'Kept, like the values. Deleting a value, or erasing the user who made the change, sets patch and client_hash to '
-        + 'null.',
+        'Kept, like the values. Deleting a value, or erasing the user who made the change, sets patch, replaced and '
+        + 'client_hash to null.',
     },
     onDelete: CASCADE,
   },

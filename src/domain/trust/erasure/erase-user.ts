@@ -212,11 +212,11 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
         where: { conversationId, viewer: user, options: { not: {} } },
         data: { options: {} },
       })
-      const { states, patches, seqs: changes } = await eraseStatesOf(tx, conversationId, user)
-      seqs.push(...changes)
+      const { states, changes, seqs: deletions } = await eraseStatesOf(tx, conversationId, user)
+      seqs.push(...deletions)
       await addErasureCounts(tx, id, {
         ...{ participant: participants, title: titles, run: runs },
-        ...{ shared_state: states, shared_state_change: patches },
+        ...{ shared_state: states, shared_state_change: changes },
       })
     }
     await saveProgress(tx, erasure, conversationId, ALL_POSITIONS)

@@ -7,7 +7,7 @@ import {
   readEntries,
   readNextConversation,
   readParticipantsAfter,
-  readStates,
+  readSharedStatesOf,
   type ConversationsOf,
 } from '../../../store/sql/trust/transfer/exported-conversation.ts'
 import { readFactsAfter, readListAfter } from '../../../store/sql/trust/transfer/exported-memory.ts'
@@ -93,7 +93,7 @@ async function participants(
   if (found.length === STEP_ROWS) {
     return { objects, next: { at: 'participants', conversation, actor: found.at(-1)!.actor as string } }
   }
-  objects.push(...linesOf('sharedState', await readStates(pool, of.tenant, conversation.id)))
+  objects.push(...linesOf('sharedState', await readSharedStatesOf(pool, of.tenant, conversation.id)))
   objects.push({ type: 'conversationEnd', id: conversation.id })
   return { objects, next: afterConversation(of, conversation) }
 }

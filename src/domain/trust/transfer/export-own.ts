@@ -1,11 +1,12 @@
 // The steps of the export of one user: the conversations that the user sees, with the turns by the user, for the user or
-// mentioning the user, and the shared state that the user wrote; the facts about the user or by the user; and the profile. All reads are made in the user's view.
+// mentioning the user, and the shared state that the user wrote; the facts about the user or by the user; and the profile.
+// All reads are made in the user's view.
 
 import { NotFound } from '../../../errors.ts'
 import { findConversationOfUser } from '../../../store/sql/trust/erasure/erasures.ts'
 import { readParticipants } from '../../../store/sql/conversation/participant/read-participants.ts'
 import type { ConversationsOf } from '../../../store/sql/trust/transfer/exported-conversation.ts'
-import { readOwnFacts, readOwnStates, readOwnTurns } from '../../../store/sql/trust/transfer/own-objects.ts'
+import { readOwnFacts, readOwnSharedStates, readOwnTurns } from '../../../store/sql/trust/transfer/own-objects.ts'
 import { getConversations } from '../../conversation/conversation.ts'
 import { toParticipant } from '../../conversation/participant/participant.ts'
 import { getProfiles } from '../../memory/profile/profile.ts'
@@ -52,7 +53,12 @@ async function turns({ pool }: StepDeps, of: ConversationsOf, stage: StageAt<'tu
     const shown = found.map(({ supersedes: _supersedes, clientHash: _clientHash, ...turn }) => turn)
     return { objects: linesOf('turn', shown), next }
   }
-  const objects = linesOf('sharedState', await readOwnStates(pool, viewerOf(of), conversation.id))
+  const states = await readOwnSharedStates(pool, viewerOf(of), conversation.id)
+  // The user need not see who else has changed them.
+  const objects = linesOf(
+    'sharedState',
+    states.map(({ writers: _writers, ...state }) => state),
+  )
   objects.push({ type: 'conversationEnd', id: conversation.id })
   return { objects, next: { at: 'conversations', after: conversation } }
 }

@@ -3,7 +3,7 @@
 // imports it. Pure, except that the position is changed in place.
 
 import { chainHash, sha256, BadLine, MAX_LINE_BYTES, parseLine, type Line } from './format.ts'
-import { checkOrder, type OrderState } from './import/import-state.ts'
+import { checkOrder, NO_SHARED_STATE, withSharedState, type OrderState } from './import/import-state.ts'
 
 export type FilePosition = {
   /** The first line. */
@@ -23,13 +23,20 @@ export type FilePosition = {
 function advanced(state: FilePosition['state'], line: Line): FilePosition['state'] {
   switch (line.type) {
     case 'conversation':
-      return { id: line.id, lastSeq: line.lastSeq, seq: 0, hasHead: false, participants: 0, states: 0 }
+      return {
+        id: line.id,
+        lastSeq: line.lastSeq,
+        seq: 0,
+        hasHead: false,
+        participants: 0,
+        sharedState: NO_SHARED_STATE,
+      }
     case 'entry':
       return { ...state!, seq: line.seq }
     case 'participant':
       return { ...state!, hasHead: true, participants: state!.participants + 1 }
     case 'sharedState':
-      return { ...state!, hasHead: true, states: state!.states + 1 }
+      return { ...state!, hasHead: true, sharedState: withSharedState(state!.sharedState, line) }
     case 'conversationEnd':
       return null
     default:

@@ -21,6 +21,7 @@ import {
 import * as columns from '../../../store/sql/trust/transfer/columns.ts'
 import type { Column, ColumnType } from '../../../store/sql/trust/transfer/columns.ts'
 import { nearest } from '../../../text/nearest.ts'
+import { MAX_WRITERS } from '../../conversation/shared-state/shared-state.ts'
 import { stateValue } from '../../conversation/shared-state/state-input.ts'
 import { jsonSchema } from '../../kernel/json-schema.ts'
 import { statementShape } from '../../memory/fact/content-hash.ts'
@@ -80,7 +81,6 @@ const NAMES = new Set([
   'clientId',
   'source',
   'updatedBy',
-  'soleWriter',
 ])
 
 function typeOf({ key, type, nullable, fallback }: Column): z.ZodType {
@@ -128,6 +128,7 @@ const LINES = {
       value: stateValue.optional(),
       schema: jsonSchema.optional(),
       version: seq.min(1),
+      writers: z.array(name).min(1).max(MAX_WRITERS),
     }),
   ),
   conversationEnd: z.strictObject({
@@ -173,7 +174,7 @@ export type EntryLine = Values & {
 }
 export type ConversationLine = Values & { type: 'conversation'; id: string; owner: string; lastSeq: number }
 export type ParticipantLine = Values & { type: 'participant'; actor: string }
-export type StateLine = Values & { type: 'sharedState'; key: string }
+export type StateLine = Values & { type: 'sharedState'; key: string; writers: string[] }
 export type ConversationEnd = { type: 'conversationEnd'; id: string; sha256?: string }
 export type FactLine = Values & { type: 'fact'; id: string; sources: (Values & { conversationId?: string })[] }
 export type ListLine = Values & { type: 'profile' | 'erasure' | 'heldUser' }

@@ -65,7 +65,7 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       const { turn, approval } = row
       return turn && approval && { ...common, type: APPROVAL_EVENTS[row.kind], approval, of: visibilityOf(turn) }
     }
-    case 'STATE_CHANGED': {
+    case 'SHARED_STATE_CHANGED': {
       if (row.change === null) return null
       const { key, version, deleted, patch, actor, audience } = row.change
       return { ...common, type: 'SharedStateChanged', key, version, deleted, patch, actor, audience }

@@ -73,10 +73,10 @@ describe.each(backends)('shared state on $name', (backend) => {
     expect(await typeOf(ada, { value: {}, expectedVersion: 7 })).toBe('Conflict')
     expect(await typeOf(ada, { patch: [{ op: 'remove', path: '/none' }] })).toBe('InvalidInput')
     expect(await typeOf(ada, { patch: [{ op: 'replace', path: '' }] })).toBe('InvalidInput')
-    const error = (await bob(DELETE, { input: { conversationId: id, key: 'plan' } })).deleteSharedState
+    const error = (await bob(DELETE, { input: { conversationId: id, key: 'none' } })).deleteSharedState
     expect(error).toMatchObject({
       __typename: 'NotFound',
-      message: 'There is no shared state "plan" that you can see.',
+      message: 'There is no shared state "none" that you can see.',
     })
   })
 

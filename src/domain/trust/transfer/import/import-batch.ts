@@ -23,7 +23,7 @@ import {
   type Erased,
 } from './import-erased.ts'
 import type { Numbered, PreparedFact, PreparedTurn } from './import-lines.ts'
-import { mayQuote, withErased, type ImportState } from './import-state.ts'
+import { mayQuote, NO_SHARED_STATE, withErased, withSharedState, type ImportState } from './import-state.ts'
 
 type In = Values & { conversationId: string }
 
@@ -37,7 +37,7 @@ export type Batch = {
   summaries: (In & { id: string })[]
   heads: JournalHead[]
   participants: In[]
-  states: In[]
+  sharedStates: In[]
   published: LateFields[]
   facts: PreparedFact[]
   lists: ListLine[]
@@ -70,7 +70,7 @@ const newBatch = (report: Record<string, number>, state: ImportState | null): Ba
   summaries: [],
   heads: [],
   participants: [],
-  states: [],
+  sharedStates: [],
   published: [],
   facts: [],
   lists: [],
@@ -130,7 +130,7 @@ function openConversation(batch: Batch, { line, number }: Numbered<ConversationL
     lastSeq,
     hasHead: false,
     participants: 0,
-    states: 0,
+    sharedState: NO_SHARED_STATE,
     erased: null,
     late,
     journal,
@@ -204,15 +204,15 @@ function addParticipant(batch: Batch, { line, number }: Numbered<ParticipantLine
   count(batch.report, 'participant', isErased ? 'erased' : 'added')
 }
 
-function addState(batch: Batch, { line, number }: Numbered<StateLine>, { erased }: Stored): void {
+function addSharedState(batch: Batch, { line, number }: Numbered<StateLine>, { erased }: Stored): void {
   closeJournal(batch)
-  batch.state = { ...batch.state!, states: batch.state!.states + 1 }
+  batch.state = { ...batch.state!, sharedState: withSharedState(batch.state!.sharedState, line) }
   const { id: conversationId, mode } = batch.state
   if (mode === 'EXISTING') return void batch.existing.push({ line, number, conversationId })
   if (mode === 'SKIPPED') return
   const isErased = isErasedState(line, erased)
   const { type: _type, ...state } = line
-  if (!isErased) batch.states.push({ ...state, conversationId })
+  if (!isErased) batch.sharedStates.push({ ...state, conversationId })
   count(batch.report, 'sharedState', isErased ? 'erased' : 'added')
 }
 
@@ -258,7 +258,7 @@ export function collect(
         addParticipant(batch, numbered as Numbered<ParticipantLine>, stored)
         break
       case 'sharedState':
-        addState(batch, numbered as Numbered<StateLine>, stored)
+        addSharedState(batch, numbered as Numbered<StateLine>, stored)
         break
       case 'conversationEnd':
         endConversation(batch)

@@ -25,7 +25,7 @@ function usersOf({ line }: Numbered): unknown[] {
     case 'participant':
       return [line.actor]
     case 'sharedState':
-      return [line.soleWriter, ...((line.audience ?? []) as string[])]
+      return [...line.writers, ...((line.audience ?? []) as string[])]
     case 'fact':
       return [line.userId, line.assertedBy, ...line.sources.map(({ assertedBy }) => assertedBy)]
     case 'profile':
@@ -100,9 +100,9 @@ export function withoutDetails(participant: ParticipantLine): ParticipantLine {
 }
 
 /** Whether the erasure of a user has deleted the state: only the user has changed it, or sees it. */
-export const isErasedState = ({ soleWriter, audience, updatedAt }: StateLine, erased: Erased): boolean =>
-  [soleWriter, ...(Array.isArray(audience) && audience.length === 1 ? audience : [])].some((user) =>
-    erased.isUser(user, updatedAt),
+export const isErasedState = ({ writers, audience, updatedAt }: StateLine, erased: Erased): boolean =>
+  [writers, audience].some(
+    (actors) => Array.isArray(actors) && actors.length === 1 && erased.isUser(actors[0], updatedAt),
   )
 
 /** Returns the conversation as the erasure of its owner leaves it. */

@@ -5,7 +5,7 @@ import {
   readConversationSettings,
   readEntries,
   readParticipantsAfter,
-  readStates,
+  readSharedStatesOf,
   type ExportedObject,
 } from '../../../../store/sql/trust/transfer/exported-conversation.ts'
 import type { Platform } from '../../../kernel/platform.ts'
@@ -69,13 +69,15 @@ async function readParticipants(deps: Deps, tenant: string, conversationId: stri
   }
 }
 
-async function compareStates(
+async function compareSharedStates(
   deps: Deps,
   tenant: string,
   conversationId: string,
   { lines, report }: { lines: readonly Existing[]; report: Record<string, number> },
 ): Promise<void> {
-  const stored = new Map((await readStates(deps.pool, tenant, conversationId)).map((each) => [each.key, asLine(each)]))
+  const stored = new Map(
+    (await readSharedStatesOf(deps.pool, tenant, conversationId)).map((each) => [each.key, asLine(each)]),
+  )
   for (const { line } of lines) {
     const found = stored.get((line as StateLine).key)
     count(report, 'sharedState', found && isUnchanged(line, found) ? 'unchanged' : 'kept')
@@ -103,7 +105,7 @@ export async function compareExisting(deps: Deps, tenant: string, { existing, re
     const entries = lines.filter(({ line }) => line.type === 'entry')
     if (entries.length > 0) await compareEntries(deps, tenant, id, { lines: entries, report })
     const states = lines.filter(({ line }) => line.type === 'sharedState')
-    if (states.length > 0) await compareStates(deps, tenant, id, { lines: states, report })
+    if (states.length > 0) await compareSharedStates(deps, tenant, id, { lines: states, report })
     const participants = lines.filter(({ line }) => line.type === 'participant')
     if (participants.length === 0) continue
     const stored = await readParticipants(deps, tenant, id)

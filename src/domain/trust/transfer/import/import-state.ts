@@ -2,14 +2,17 @@
 
 import type { ConversationVisibility } from '../../../../store/generated/enums.ts'
 import { MAX_PARTICIPANTS } from '../../../conversation/participant/participant.ts'
-import { MAX_KEYS } from '../../../conversation/shared-state/shared-state.ts'
-import { BadLine, type Line } from '../format.ts'
+import { MAX_KEYS, TOTAL_BYTES } from '../../../conversation/shared-state/shared-state.ts'
+import { BadLine, type Line, type StateLine } from '../format.ts'
 
 /**
  * What happens to the lines of a conversation. NEW: they are written. EXISTING: the store has the conversation, and they
  * are compared with it. SKIPPED: they are only counted, because the conversation was erased or has expired.
  */
 export type ConversationMode = 'NEW' | 'EXISTING' | 'SKIPPED'
+
+/** The keys of shared state, and the size of their values in bytes of JSON. */
+type SharedStateSoFar = { keys: readonly string[]; bytes: number }
 
 /** The conversation whose lines an import is reading. */
 export type ImportState = {
@@ -24,8 +27,8 @@ export type ImportState = {
   hasHead: boolean
   /** Number of participants that were read. */
   participants: number
-  /** Number of keys of shared state that were read. */
-  states: number
+  /** The shared state that was read. */
+  sharedState: SharedStateSoFar
   /** The first and last position of turns that were erased on import; null for none. */
   erased: { from: number; to: number } | null
   /** The fields that the last step sets. */
@@ -41,7 +44,27 @@ export type ImportState = {
 }
 
 /** The part of the state that `checkOrder` needs. */
-export type OrderState = Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants' | 'states'>
+export type OrderState = Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants' | 'sharedState'>
+
+export const NO_SHARED_STATE: SharedStateSoFar = { keys: [], bytes: 0 }
+
+/** Returns the shared state so far with the line. */
+export const withSharedState = ({ keys, bytes }: SharedStateSoFar, { key, value }: StateLine): SharedStateSoFar => ({
+  keys: [...keys, key],
+  bytes: bytes + Buffer.byteLength(JSON.stringify(value ?? null)),
+})
+
+/** Checks that the conversation may have the key, too. @throws BadLine */
+function checkSharedState(before: SharedStateSoFar, line: StateLine): void {
+  if (before.keys.includes(line.key)) throw new BadLine(`has the key ${JSON.stringify(line.key)} of an earlier line`)
+  const { keys, bytes } = withSharedState(before, line)
+  if (keys.length > MAX_KEYS) {
+    throw new BadLine(`is one key of shared state too many: a conversation may have at most ${MAX_KEYS}`)
+  }
+  if (bytes > TOTAL_BYTES) {
+    throw new BadLine(`is too large: the shared state of a conversation may have at most ${TOTAL_BYTES} bytes of JSON`)
+  }
+}
 
 const TOP_LEVEL = new Set(['conversation', 'fact', 'profile', 'erasure', 'heldUser', 'end'])
 
@@ -65,9 +88,7 @@ export function checkOrder(state: OrderState | null, line: Line): void {
     if (type === 'participant' && state.participants >= MAX_PARTICIPANTS) {
       throw new BadLine(`is one participant too many: a conversation may have at most ${MAX_PARTICIPANTS}`)
     }
-    if (type === 'sharedState' && state.states >= MAX_KEYS) {
-      throw new BadLine(`is one key of shared state too many: a conversation may have at most ${MAX_KEYS}`)
-    }
+    if (type === 'sharedState') checkSharedState(state.sharedState, line)
     if (state.seq !== state.lastSeq) {
       throw new BadLine(`of type ${type} follows seq ${state.seq}, but the conversation has ${state.lastSeq} entries`)
     }

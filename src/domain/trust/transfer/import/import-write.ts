@@ -7,7 +7,7 @@ import {
   insertConversations,
   insertEntries,
   insertParticipants,
-  insertStates,
+  insertSharedStates,
   insertSummaries,
   insertToolParts,
   insertTurns,
@@ -51,7 +51,7 @@ async function writeTranscripts(tx: Tx, tenant: string, batch: Batch): Promise<v
   if (summary !== null) throw usedId('summary', summary)
   await writeJournalHeads(tx, batch.heads)
   await insertParticipants(tx, batch.participants)
-  await insertStates(tx, batch.states)
+  await insertSharedStates(tx, batch.sharedStates)
 }
 
 /**
@@ -72,7 +72,7 @@ async function checkErasedMeanwhile(
   )
   if (found) {
     throw new Conflict(
-      'A user whose turns are being imported was erased meanwhile. Cancel the import and start it again, so that the '
+      'A user whose turns or shared state are being imported was erased meanwhile. Cancel the import and start it again, so that the '
         + 'content of the user is left out.',
     )
   }

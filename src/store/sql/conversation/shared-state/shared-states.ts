@@ -6,46 +6,61 @@ import type { Tx } from '../../../db/db.ts'
 import { named, sql } from '../../kernel/sql.ts'
 import { STATE_COLUMNS, type SharedStateRow, type StateKey } from './read-shared-states.ts'
 
+/** A state, and the actors who have changed it: the first one created it. */
+export type StoredState = { state: SharedStateRow; writers: string[] }
+
 /** The state of the key, regardless of views; null if there is none. */
-export async function readStoredState(tx: Tx, { conversationId, key }: StateKey): Promise<SharedStateRow | null> {
-  const rows = await tx.$queryRaw<SharedStateRow[]>`
+export async function readStoredState(tx: Tx, { conversationId, key }: StateKey): Promise<StoredState | null> {
+  const rows = await tx.$queryRaw<(SharedStateRow & { writers: string[] })[]>`
     ${named('read-stored-state')}
-    SELECT ${STATE_COLUMNS} FROM shared_state s
+    SELECT ${STATE_COLUMNS}, s.writers FROM shared_state s
     WHERE s.conversation_id = ${conversationId}::text AND s.key = ${key}::text`
-  return rows[0] ?? null
+  if (!rows[0]) return null
+  const { writers, ...state } = rows[0]
+  return { state, writers }
 }
 
-/** The number of other keys of the conversation, and the size of their values in bytes of JSON. */
-export async function readStateUsage(
-  tx: Tx,
-  { conversationId, key }: StateKey,
-): Promise<{ keys: number; bytes: number }> {
-  const [usage] = await tx.$queryRaw<[{ keys: number; bytes: number }]>`
+/** The version of the newest change of a key that may have been deleted; 0 without one. */
+export async function readNewestVersion(tx: Tx, { conversationId, key }: StateKey): Promise<number> {
+  const rows = await tx.$queryRaw<{ version: number }[]>`
+    ${named('read-newest-state-version')}
+    SELECT c.version FROM shared_state_change c
+    WHERE c.conversation_id = ${conversationId}::text AND c.key = ${key}::text ORDER BY c.version DESC LIMIT 1`
+  return rows[0]?.version ?? 0
+}
+
+/** The number of other keys of the conversation, the size of their values, and that of the key; null if it is new. */
+type StateUsage = { otherKeys: number; otherBytes: number; bytes: number | null }
+
+/** How much of its limits the state of the conversation uses. Sizes are in bytes of JSON. */
+export async function readStateUsage(tx: Tx, { conversationId, key }: StateKey): Promise<StateUsage> {
+  const [usage] = await tx.$queryRaw<[StateUsage]>`
     ${named('read-state-usage')}
-    SELECT count(*)::integer AS keys, coalesce(sum(s.bytes), 0)::integer AS bytes FROM shared_state s
-    WHERE s.conversation_id = ${conversationId}::text AND s.key <> ${key}::text`
+    SELECT (count(*) FILTER (WHERE s.key <> ${key}::text))::integer AS "otherKeys",
+           coalesce(sum(s.bytes) FILTER (WHERE s.key <> ${key}::text), 0)::integer AS "otherBytes",
+           max(s.bytes) FILTER (WHERE s.key = ${key}::text) AS bytes
+    FROM shared_state s WHERE s.conversation_id = ${conversationId}::text`
   return usage
 }
 
-/** `printed`: the value as JSON. */
+/** `printed`: the value as JSON. `actor`: one of the writers, who makes the change. */
 export type WrittenState = StateKey
-  & Pick<SharedStateRow, 'version' | 'schema' | 'audience'> & { printed: string; actor: string }
+  & Pick<SharedStateRow, 'version' | 'schema' | 'audience'> & { printed: string; actor: string; writers: string[] }
 
-/** Writes the state of the key, and returns it. `sole_writer` becomes null once a second actor changes the key. */
+/** Writes the state of the key, and returns it. */
 export async function writeState(tx: Tx, given: WrittenState): Promise<SharedStateRow> {
-  const { conversationId, key, version, schema, audience, printed, actor } = given
+  const { conversationId, key, version, schema, audience, printed, actor, writers } = given
   const [row] = await tx.$queryRaw<[SharedStateRow]>`
     ${named('write-state')}
-    INSERT INTO shared_state AS s (conversation_id, key, value, version, schema, audience, bytes, sole_writer, updated_by,
-                                   created_at, updated_at)
-    SELECT ${conversationId}::text, ${key}::text, ${printed}::json, ${version}::integer,
+    INSERT INTO shared_state AS s (conversation_id, key, value, version, first_version, schema, audience, bytes, writers,
+                                   updated_by, created_at, updated_at)
+    SELECT ${conversationId}::text, ${key}::text, ${printed}::json, ${version}::integer, ${version}::integer,
            ${schema === null ? null : JSON.stringify(schema)}::json, ${audience}::text[],
-           ${Buffer.byteLength(printed)}::integer, ${actor}::text, ${actor}::text, t.at, t.at
+           ${Buffer.byteLength(printed)}::integer, ${writers}::text[], ${actor}::text, t.at, t.at
     FROM (SELECT clock_timestamp() AS at) t
     ON CONFLICT (conversation_id, key) DO UPDATE
     SET value = excluded.value, version = excluded.version, schema = excluded.schema, bytes = excluded.bytes,
-        sole_writer = CASE WHEN s.sole_writer = excluded.sole_writer THEN s.sole_writer END,
-        updated_by = excluded.updated_by, updated_at = excluded.updated_at
+        writers = excluded.writers, updated_by = excluded.updated_by, updated_at = excluded.updated_at
     RETURNING ${STATE_COLUMNS}`
   return row
 }
@@ -81,26 +96,49 @@ export type StateChangeRow = {
   patch: unknown[] | null
 }
 
-/** `clientHash`: digest of the content of the call; null without a clientId. */
-export type WrittenChange = StateChangeRow & { clientId: string | null; clientHash: string | null }
+/**
+ * `clientHash`: digest of the content of the call; null without a clientId. `keepsReplaced`: whether a legal hold requires
+ * to keep the value that the change replaces.
+ */
+export type WrittenChange = StateChangeRow & {
+  clientId: string | null
+  clientHash: string | null
+  keepsReplaced: boolean
+}
 
-/** Writes the change, and drops the patches of the key's changes before the newest `kept`. */
-export async function writeChange(tx: Tx, conversationId: string, given: WrittenChange, kept: number): Promise<void> {
-  const { seq, key, version, actor, audience, deleted, patch, clientId, clientHash } = given
+/** Writes the change. Call it before the value is replaced. */
+export async function writeChange(tx: Tx, conversationId: string, given: WrittenChange): Promise<void> {
+  const { seq, key, version, actor, audience, deleted, patch, keepsReplaced, clientId, clientHash } = given
   await tx.$executeRaw`
     ${named('write-state-change')}
-    INSERT INTO shared_state_change (conversation_id, seq, key, version, actor, audience, deleted, patch, client_id,
-                                     client_hash)
+    INSERT INTO shared_state_change (conversation_id, seq, key, version, actor, audience, deleted, patch, replaced,
+                                     client_id, client_hash)
     VALUES (${conversationId}::text, ${seq}::integer, ${key}::text, ${version}::integer, ${actor}::text,
             ${audience}::text[], ${deleted}::boolean, ${patch === null ? null : JSON.stringify(patch)}::json,
+            (SELECT s.value FROM shared_state s
+             WHERE ${keepsReplaced}::boolean AND s.conversation_id = ${conversationId}::text AND s.key = ${key}::text),
             ${clientId}::text, ${clientHash}::text)`
-  if (version > kept) {
+}
+
+/**
+ * Drops the patches of the key's changes up to the version, and all values that changes replaced under a legal hold. Uses
+ * the indexes shared_state_change_patch and shared_state_change_replaced.
+ */
+export async function dropOldContent(
+  tx: Tx,
+  { conversationId, key, version }: StateKey & { version: number },
+): Promise<void> {
+  if (version > 0) {
     await tx.$executeRaw`
       ${named('drop-old-patches')}
       UPDATE shared_state_change c SET patch = NULL
       WHERE c.conversation_id = ${conversationId}::text AND c.key = ${key}::text AND c.patch IS NOT NULL
-        AND c.version <= ${version - kept}::integer`
+        AND c.version <= ${version}::integer`
   }
+  await tx.$executeRaw`
+    ${named('drop-replaced-values')}
+    UPDATE shared_state_change c SET replaced = NULL
+    WHERE c.conversation_id = ${conversationId}::text AND c.key = ${key}::text AND c.replaced IS NOT NULL`
 }
 
 /** A change by the actor with this clientId. */

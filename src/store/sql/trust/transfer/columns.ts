@@ -163,7 +163,7 @@ export const SHARED_STATE: readonly Column[] = [
   column('version', 'integer'),
   optional('schema', 'json'),
   optional('audience', 'text[]'),
-  optional('soleWriter', 'text'),
+  column('writers', 'text[]'),
   column('updatedBy', 'text'),
   column('createdAt', 'timestamptz'),
   column('updatedAt', 'timestamptz'),

@@ -157,10 +157,14 @@ const STATES = sql`
   WHERE s.conversation_id = $2::text AND s.tenant = $1::text ORDER BY s.key`.text
 
 /** The shared state of a conversation, by key. A conversation has at most MAX_KEYS keys. */
-export async function readStates(pool: Pool, tenant: string, conversationId: string): Promise<ExportedObject[]> {
+export async function readSharedStatesOf(
+  pool: Pool,
+  tenant: string,
+  conversationId: string,
+): Promise<ExportedObject[]> {
   const { rows } = await pool.query<unknown[]>({
     scope: tenant,
-    name: 'export-states',
+    name: 'export-shared-states',
     rowMode: 'array',
     text: STATES,
     values: [tenant, conversationId],

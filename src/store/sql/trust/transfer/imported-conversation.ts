@@ -131,12 +131,12 @@ export async function insertParticipants(tx: Tx, participants: readonly In[]): P
 const STATE_WITHOUT_VALUE = SHARED_STATE.filter(({ key }) => key !== 'value')
 
 /** Writes shared state. As json, whose objects keep the order of their keys. */
-export async function insertStates(tx: Tx, states: readonly In[]): Promise<void> {
+export async function insertSharedStates(tx: Tx, states: readonly In[]): Promise<void> {
   if (states.length === 0) return
   const given = states.map((state) => ({ ...state, bytes: Buffer.byteLength(JSON.stringify(state.value ?? null)) }))
   await tx.$executeRaw(sql`
-    INSERT INTO shared_state (conversation_id, value, bytes, ${names(STATE_WITHOUT_VALUE)})
-    SELECT x."conversationId", coalesce(x.value, 'null'), x.bytes, ${values(STATE_WITHOUT_VALUE)}
+    INSERT INTO shared_state (conversation_id, value, bytes, first_version, ${names(STATE_WITHOUT_VALUE)})
+    SELECT x."conversationId", coalesce(x.value, 'null'), x.bytes, x.version, ${values(STATE_WITHOUT_VALUE)}
     FROM json_to_recordset(${JSON.stringify(given)}::json)
       AS x("conversationId" text, value json, bytes integer, ${recordOf(STATE_WITHOUT_VALUE)})`)
 }

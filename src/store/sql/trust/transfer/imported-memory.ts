@@ -118,10 +118,11 @@ export async function hasErasuresSince(tx: Tx, tenant: string, since: Date): Pro
   return (await tx.erasure.findFirst({ where, select: { id: true } })) !== null
 }
 
-/** The authors of the turns of the conversations, and the owners of the conversations. */
+/** The authors of the turns and of the shared state of the conversations, and the owners of the conversations. */
 export async function readAuthors(tx: Tx, conversationIds: readonly string[]): Promise<string[]> {
   const rows = await tx.$queryRaw<{ actor: string }[]>`
     SELECT t.actor FROM turn t WHERE t.conversation_id = ANY (${conversationIds}::text[])
+    UNION SELECT unnest(s.writers) FROM shared_state s WHERE s.conversation_id = ANY (${conversationIds}::text[])
     UNION SELECT c.owner FROM conversation c WHERE c.id = ANY (${conversationIds}::text[])`
   return rows.map(({ actor }) => actor)
 }

@@ -1,5 +1,6 @@
 // Reads the data of one user for an export, in the view of that user: the turns by the user, for the user or mentioning
-// the user, the shared state that the user wrote, and the facts about the user or asserted by the user. Uses the fragments of visible.ts, as every read does.
+// the user, the shared state that the user wrote, and the facts about the user or asserted by the user. Uses the fragments
+// of visible.ts, as every read does.
 
 import type { Pool } from '../../../db/tenant-pool.ts'
 import { raw, sql } from '../../kernel/sql.ts'
@@ -49,18 +50,21 @@ export async function readOwnTurns(
 const STATES = sql`
   SELECT ${selectList(SHARED_STATE, 's')}
   FROM (${views(VIEWER, raw('c.id = $3::text'))}) v JOIN shared_state s ON s.conversation_id = v.id
-  WHERE ${stateVisible()} AND ($2::text IN (s.updated_by, s.sole_writer) OR $2::text = ANY (s.audience))
+  WHERE ${stateVisible()} AND $2::text = ANY (s.writers || s.audience) OR s.writers = ARRAY[$2::text]
   ORDER BY s.key`.text
 
-/** The states of the conversation that the user changed last, or alone, or that are limited to the user among others. */
-export async function readOwnStates(
+/**
+ * The states that the user sees and has changed, or that are limited to the user among others; and those that only the
+ * user has changed, also after it left.
+ */
+export async function readOwnSharedStates(
   pool: Pool,
   { tenant, actor }: Viewer,
   conversationId: string,
 ): Promise<ExportedObject[]> {
   const { rows } = await pool.query<unknown[]>({
     scope: tenant,
-    name: 'export-own-states',
+    name: 'export-own-shared-states',
     rowMode: 'array',
     text: STATES,
     values: [tenant, actor, conversationId],

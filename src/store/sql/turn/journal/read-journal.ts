@@ -38,7 +38,7 @@ export type JournalRow = {
   run: RunRow | null
   /** The changed facts, for FACTS_CHANGED, one item for each source in the conversation; otherwise empty. */
   facts: FactVisibility[]
-  /** The change of the shared state, for STATE_CHANGED; null for other entries, and if the change was not imported. */
+  /** The change of the shared state, for SHARED_STATE_CHANGED; null for other entries, and if the change was not imported. */
   change: StateChangeRow | null
   /** The approval, for APPROVAL_REQUESTED and APPROVAL_RESOLVED, whose `turn` is the one with the call; otherwise null. */
   approval: ApprovalRow | null
@@ -76,7 +76,7 @@ const PAGE = sql`
              + CASE e.kind
                  WHEN 'SUPERSEDED' THEN coalesce((SELECT ${turnBytes('r')} FROM turn r
                                           WHERE r.id = t.supersedes AND r.conversation_id = $2::text), 0)
-                 WHEN 'STATE_CHANGED' THEN coalesce((SELECT octet_length(x.patch::text) FROM shared_state_change x
+                 WHEN 'SHARED_STATE_CHANGED' THEN coalesce((SELECT octet_length(x.patch::text) FROM shared_state_change x
                                              WHERE x.conversation_id = $2::text AND x.seq = e.seq), 0)
                  WHEN 'SUMMARIZED' THEN coalesce((SELECT octet_length(s.content) FROM summary s WHERE s.id = e.summary_id), 0)
                  ELSE 0 END AS "entryBytes"
@@ -124,7 +124,7 @@ export async function readJournal(
   const runs = runIds.length ? await readRunsOfJournal(pool, tenant, runIds) : []
   const changedIds = rows.flatMap((row) => row.factIds ?? [])
   const facts = changedIds.length ? await factsById(pool, tenant, conversationId, changedIds) : null
-  const changeSeqs = rows.filter((row) => row.kind === 'STATE_CHANGED').map((row) => row.entrySeq)
+  const changeSeqs = rows.filter((row) => row.kind === 'SHARED_STATE_CHANGED').map((row) => row.entrySeq)
   const changes = changeSeqs.length ? await readChangesOfJournal(pool, tenant, conversationId, changeSeqs) : null
   const approvalIds = rows.flatMap((row) => row.approvalId ?? [])
   const approvals = approvalIds.length ? await readApprovalsById(pool, tenant, approvalIds) : null

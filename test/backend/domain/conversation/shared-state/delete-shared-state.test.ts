@@ -2,13 +2,14 @@
 
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
-import { getSharedStates } from '../../../../../src/domain/conversation/shared-state/shared-state.ts'
+import { addParticipant, removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
+import { getSharedStates, KEPT_PATCHES } from '../../../../../src/domain/conversation/shared-state/shared-state.ts'
 import { updateSharedState } from '../../../../../src/domain/conversation/shared-state/update-shared-state.ts'
 import type { UpdateSharedStateInput } from '../../../../../src/domain/conversation/shared-state/state-input.ts'
 import { deleteConversation } from '../../../../../src/domain/trust/erasure/delete-conversation.ts'
 import { deleteSharedState } from '../../../../../src/domain/conversation/shared-state/delete-shared-state.ts'
 import { eraseUser } from '../../../../../src/domain/trust/erasure/erase-user.ts'
+import type { Right } from '../../../../../src/domain/kernel/rights/principal.ts'
 import { setLegalHold } from '../../../../../src/domain/trust/erasure/legal-hold.ts'
 import type { SharedStateChanged } from '../../../../../src/domain/turn/journal/event.ts'
 import { Conflict, NotAllowed, NotFound } from '../../../../../src/errors.ts'
@@ -44,7 +45,7 @@ describe.each(backends)('deleted shared state on $name', (backend) => {
   }
   const canary = () => `canary${randomInt(1_000_000_000)}`
 
-  it('is gone for everyone, with its patches, and starts anew with version 1', async () => {
+  it('is gone for everyone, with its patches, and its versions continue', async () => {
     const { tenant, conversationId, update, remove, readAs } = await start()
     const word = canary()
     await update('ann', { value: { text: word }, clientId: 'a' })
@@ -68,23 +69,61 @@ describe.each(backends)('deleted shared state on $name', (backend) => {
       version: 1,
       deduplicated: true,
     })
-    expect(await update('ann', { value: 1, expectedVersion: 0 })).toMatchObject({ version: 1 })
+    await expect(update('ann', { value: 1, expectedVersion: 3 })).rejects.toThrow(/does not exist \(version 0\)/)
+    expect(await update('ann', { value: 1, expectedVersion: 0 })).toMatchObject({ version: 4 })
+    // Neither a change nor a deletion of the former state concerns the new one.
+    await expect(update('bob', { value: 2, expectedVersion: 2 })).rejects.toThrow(Conflict)
+    await expect(remove('bob', 'plan', 2)).rejects.toThrow(Conflict)
+    expect(await readAs('cleo')).toMatchObject({ value: 1, version: 4 })
   })
 
-  it('must have the expected version, and be seen by a present participant', async () => {
-    const { tenant, conversationId, update, remove } = await start()
-    await update('ann', { value: 1 })
-    await update('ann', { key: 'private', value: 1, audience: ['bob'] })
-    await expect(remove('bob', 'plan', 2)).rejects.toThrow(Conflict)
-    await expect(remove('cleo', 'private', 1)).rejects.toThrow(NotFound)
-    await expect(remove('cleo', 'private')).rejects.toThrow(
-      await remove('cleo', 'none').catch((e: Error) => e.message.replace('none', 'private')),
+  it('is deleted by its creator, administrators and the owner, who need not see it', async () => {
+    const { tenant, conversationId, update } = await start()
+    const removeAs = (actor: string, key: string, more: { expectedVersion?: number; rights?: Right[] } = {}) => {
+      const { rights = ['read', 'write'], expectedVersion } = more
+      const credential = { kind: 'HUMAN' as const, conversations: null, credential: 'key:test', expiresAt: null }
+      const principal = { tenant: tenant.name, actor, rights: new Set(rights), ...credential }
+      const viewer = { ...tenant.as(actor), principal }
+      return deleteSharedState(world.deps, viewer, { conversationId, key, expectedVersion })
+    }
+    const refusal = async (actor: string, key: string) =>
+      (await removeAs(actor, key).catch((error: Error) => error)) as Error
+    await addParticipant(world.deps, tenant.as('ann'), {
+      conversationId,
+      participant: { actor: 'dan', administrator: true },
+    })
+    await update('bob', { key: 'open', value: 1 })
+    await update('cleo', { key: 'open', value: 2 })
+    expect(await refusal('cleo', 'open')).toBeInstanceOf(NotAllowed)
+    await removeAs('bob', 'open')
+
+    const secret = { key: 'secret', value: 1, audience: ['cleo'] }
+    await update('bob', secret)
+    await update('cleo', { key: 'secret', value: 2 })
+    expect(await refusal('cleo', 'secret')).toBeInstanceOf(NotAllowed)
+    // A refusal does not tell whether there is a key, and a permitted deletion not what it has.
+    const none = await refusal('zoe', 'none')
+    await addParticipant(world.deps, tenant.as('ann'), { conversationId, participant: { actor: 'eve' } })
+    expect(await refusal('eve', 'secret')).toBeInstanceOf(NotFound)
+    expect((await refusal('eve', 'secret')).message).toBe(
+      (await refusal('eve', 'none')).message.replace('none', 'secret'),
     )
-    await expect(remove('stranger')).rejects.toThrow(NotAllowed)
-    await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'cleo' })
-    await expect(remove('cleo')).rejects.toThrow(NotAllowed)
-    await remove('bob', 'private', 1)
-    await expect(remove('bob', 'private')).rejects.toThrow(NotFound)
+    expect(none).toBeInstanceOf(NotAllowed)
+    expect(await refusal('zoe', 'secret')).toEqual(none)
+    const conflict = await removeAs('owner', 'secret', { expectedVersion: 1 }).catch((error: Error) => error.message)
+    expect(conflict).toMatch(/has another version\.$/)
+    await removeAs('owner', 'secret', { expectedVersion: 2 })
+    await expect(removeAs('owner', 'secret')).rejects.toThrow(NotFound)
+    await update('bob', secret)
+    await removeAs('dan', 'secret')
+    await update('bob', secret)
+    await removeAs('zoe', 'secret', { rights: ['write', 'manage'] })
+
+    // A creator who has left neither sees nor deletes its state, and a later writer is no creator.
+    await update('bob', { key: 'left', value: 1 })
+    await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'bob' })
+    expect(await refusal('bob', 'left')).toBeInstanceOf(NotAllowed)
+    await removeAs('owner', 'left')
   })
 
   it('is kept under a legal hold on the conversation, or on an actor who changed it', async () => {
@@ -100,6 +139,69 @@ describe.each(backends)('deleted shared state on $name', (backend) => {
     }
     expect(await readAs('cleo')).toMatchObject({ value: 2 })
     await remove('cleo')
+  })
+
+  it.each(['the conversation', 'an actor who changed it'])(
+    'keeps what is replaced under a legal hold on %s, until a change after the hold',
+    async (held) => {
+      const { tenant, conversationId, update, remove } = await start()
+      const [large, small] = [canary(), canary()]
+      const hold = (legalHold: boolean) =>
+        setLegalHold(world.deps, tenant.as('ann'), {
+          ...(held === 'the conversation' ? { conversationId } : { userId: 'ann' }),
+          legalHold,
+        })
+      const contentOf = async (key: string) => {
+        const { rows } = await sql(world.deps.pool).query<{ patches: number; replaced: unknown[] }>(
+          `SELECT count(c.patch)::integer AS patches, json_agg(c.replaced ORDER BY c.seq) AS replaced
+           FROM shared_state_change c WHERE c.conversation_id = $1 AND c.key = $2`,
+          [conversationId, key],
+        )
+        return rows[0]!
+      }
+      await update('ann', { value: large.repeat(3_000) })
+      await update('bob', { value: 1 })
+      expect(await rowsWith(large)).toBe(0)
+      await hold(true)
+      await update('ann', { value: large.repeat(3_000) })
+      await update('bob', { value: { of: small } })
+      for (let n = 0; n < KEPT_PATCHES.changes; n++) await update('cleo', { merge: { n } })
+      const kept = await contentOf('plan')
+      expect(kept.patches).toBe(KEPT_PATCHES.changes + 2)
+      expect(kept.replaced.slice(0, 5)).toEqual([null, null, 1, large.repeat(3_000), { of: small }])
+      expect(kept.replaced.at(-1)).toEqual({ of: small, n: KEPT_PATCHES.changes - 2 })
+      await expect(remove('ann')).rejects.toThrow(/legal hold/)
+      // Keys that no hold concerns are as before.
+      await update('bob', { key: 'free', value: 1 })
+      await update('bob', { key: 'free', value: 2 })
+      if (held !== 'the conversation') expect((await contentOf('free')).replaced).toEqual([null, null])
+      await hold(false)
+      await update('bob', { merge: { last: true } })
+      const { patches, replaced } = await contentOf('plan')
+      expect([patches, replaced.filter((each) => each !== null)]).toEqual([KEPT_PATCHES.changes, []])
+    },
+  )
+
+  it('loses what a hold has kept with the erasure of an actor who changed it, unless another one is held', async () => {
+    const { tenant, update, remove } = await start()
+    const hold = (userId: string, legalHold: boolean) =>
+      setLegalHold(world.deps, tenant.as('ann'), { userId, legalHold })
+    const [word, other] = [canary(), canary()]
+    await hold('ann', true)
+    for (const key of ['both', 'deleted']) {
+      await update('ann', { key, value: { of: word } })
+      await update('bob', { key, value: { of: other } })
+      await update('ann', { key, value: {}, clientId: key })
+    }
+    expect(await rowsWith(word)).toBe(4)
+    await eraseUser(world.deps, tenant.as('bob'), { userId: 'bob' })
+    // The values that both have written are kept, and so are the patches of ann.
+    expect([await rowsWith(word), await rowsWith(other)]).toEqual([4, 2])
+    await hold('ann', false)
+    await remove('ann', 'deleted')
+    expect([await rowsWith(word), await rowsWith(other)]).toEqual([2, 1])
+    await eraseUser(world.deps, tenant.as('ann'), { userId: 'ann' })
+    expect([await rowsWith(word), await rowsWith(other)]).toEqual([0, 0])
   })
 
   it('is what an erased user alone has written or sees; of other keys, the patches of the user are deleted', async () => {

@@ -8,6 +8,7 @@ import {
   KEPT_PATCHES,
   MAX_KEYS,
   MAX_OPERATIONS,
+  MAX_WRITERS,
   PATCH_BYTES,
   TOTAL_BYTES,
   VALUE_BYTES,
@@ -21,6 +22,7 @@ import { createConversation } from '../../../../../src/domain/conversation/conve
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../../../../src/errors.ts'
 import { backends } from '../../../../support/backend.ts'
 import { read, sawSeq } from '../../../../support/reading.ts'
+import { sql } from '../../../../support/sql.ts'
 import { useWorld } from '../../../../support/world.ts'
 
 type Change = Omit<UpdateSharedStateInput, 'conversationId' | 'key'> & { key?: string }
@@ -203,6 +205,18 @@ describe.each(backends)('shared state on $name', (backend) => {
     await refused(other.update('bob', { key: 'rest', value: 1 }), LimitReached, /more than 1048576 bytes/)
     await other.update('bob', { key: 'part 0', value: 1 })
     await other.update('bob', { key: 'rest', value: 1 })
+
+    // Above the limit, as an earlier release may have left it, a change may reduce the size, but not increase it.
+    const above = await start()
+    await above.update('ann', { value: 'xx' })
+    await sql(world.deps.pool).query(
+      `INSERT INTO shared_state (conversation_id, tenant, key, value, version, first_version, bytes, writers, updated_by)
+       VALUES ($1, $2, 'large', '1', 1, 1, $3, '{ann}', 'ann')`,
+      [above.conversationId, above.tenant.name, TOTAL_BYTES + 1],
+    )
+    await refused(above.update('ann', { value: 'xxx' }), LimitReached, /more than 1048576 bytes/)
+    await above.update('ann', { value: 'yy' })
+    await above.update('ann', { value: 'y' })
   })
 
   it('keeps the patches of the newest changes of a key, and none that is large', async () => {
@@ -363,6 +377,19 @@ describe.each(backends)('shared state on $name', (backend) => {
     await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'bob' })
     await update('ann', { merge: { secret: 2 } })
     expect(await call()).toEqual({ state: null, version, seq, deduplicated: true })
+  })
+
+  it('has at most MAX_WRITERS writers, so that a hold on each of them protects it', async () => {
+    const { conversationId, update } = await start()
+    await update('ann', { value: 1 })
+    await sql(world.deps.pool).query(
+      `UPDATE shared_state SET writers = writers || ARRAY(SELECT 'writer ' || n FROM generate_series(2, $2::integer) n)
+       WHERE conversation_id = $1`,
+      [conversationId, MAX_WRITERS],
+    )
+    await refused(update('bob', { value: 2 }), LimitReached, /^1000 actors have changed this key/)
+    await update('ann', { value: 2 })
+    await update('bob', { key: 'other', value: 2 })
   })
 
   it('is redacted as the content of turns is', async () => {

@@ -3,6 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { readAuditChain } from '../../../../../src/store/sql/trust/audit-lines.ts'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
+import { removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
+import { updateSharedState } from '../../../../../src/domain/conversation/shared-state/update-shared-state.ts'
 import { recordFacts } from '../../../../../src/domain/memory/fact/record.ts'
 import type { Principal, Right } from '../../../../../src/domain/kernel/rights/principal.ts'
 import { continueExport } from '../../../../../src/domain/trust/transfer/export.ts'
@@ -52,6 +54,31 @@ describe.each(backends)('an export on $name', (backend) => {
     const dora = await exportLines(deps, tenant.as('dora'), { scope: 'USER', userId: 'dora' })
     expect(dora.join('\n')).toContain(WHISPER)
     await expect(importLines(deps, tenant.as('owner'), file)).rejects.toThrow('the data of one user')
+  })
+
+  it('of a user contains the state that the user changes, and after it left only what it alone has written', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann', 'bob')
+    const update = (actor: string, key: string, audience?: string[]) =>
+      updateSharedState(deps, tenant.as(actor), { conversationId, key, value: `${key} by ${actor}`, audience })
+    for (const key of ['both', 'own']) await update('ann', key)
+    await update('bob', 'both')
+    await update('bob', 'others')
+    await update('bob', 'told', ['ann'])
+    await update('bob', 'private', ['bob'])
+    const valuesOf = async (actor: string) => {
+      const lines = linesOfType(
+        await exportLines(deps, tenant.as(actor), { scope: 'USER', userId: actor }),
+        'sharedState',
+      )
+      expect(lines.every((line) => !('writers' in line))).toBe(true)
+      return lines.map(({ value }) => value)
+    }
+    expect(await valuesOf('ann')).toEqual(['both by bob', 'own by ann', 'told by bob'])
+    await removeParticipant(deps, tenant.as('owner'), { conversationId, actor: 'ann' })
+    await update('bob', 'both')
+    expect(await valuesOf('ann')).toEqual(['own by ann'])
   })
 
   it('of a conversation or an owner contains these conversations and their facts, with the sources in them', async () => {

@@ -4,6 +4,14 @@
 import { describe, expect, it } from 'vitest'
 import { cancelTransfer, getTransfer, startImport } from '../../../../../../src/domain/trust/transfer/transfer.ts'
 import { createConversation, getConversations } from '../../../../../../src/domain/conversation/conversation.ts'
+import { removeParticipant } from '../../../../../../src/domain/conversation/participant/participant.ts'
+import { deleteSharedState } from '../../../../../../src/domain/conversation/shared-state/delete-shared-state.ts'
+import {
+  getSharedStatePages,
+  VALUE_BYTES,
+} from '../../../../../../src/domain/conversation/shared-state/shared-state.ts'
+import { updateSharedState } from '../../../../../../src/domain/conversation/shared-state/update-shared-state.ts'
+import { setLegalHold } from '../../../../../../src/domain/trust/erasure/legal-hold.ts'
 import { deleteConversation } from '../../../../../../src/domain/trust/erasure/delete-conversation.ts'
 import { eraseTurn } from '../../../../../../src/domain/trust/erasure/erase-turn.ts'
 import { eraseUser } from '../../../../../../src/domain/trust/erasure/erase-user.ts'
@@ -273,6 +281,85 @@ describe.each(backends)('export and import on $name', (backend) => {
     expect(await tablesWith(tenant.name, 'vault')).toEqual([])
     const titles = await getConversations(deps, tenant.as('bob'), [members])
     expect(titles.get(members)).toMatchObject({ title: null, metadata: {} })
+  })
+
+  it('keeps the writers of shared state, whom a hold and an erasure during the import concern', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const owner = tenant.as('owner')
+    const conversationId = await tenant.newConversation('ann', 'bob')
+    const update = (actor: string, key: string) =>
+      updateSharedState(deps, tenant.as(actor), { conversationId, key, merge: { [actor]: 'vault' } })
+    for (const actor of ['ann', 'bob']) await update(actor, 'both')
+    await update('ann', 'own')
+    const file = await exportLines(deps, owner, { scope: 'CONVERSATION', conversationId })
+    const begin = async (fileKey: string) => {
+      await wipe(tenant.name)
+      const upTo = file.findIndex((line) => line.includes('"conversationEnd"'))
+      const begun = await importLines(deps, owner, file.slice(0, upTo), { fileKey })
+      return { transferId: begun.id, offset: begun.lines, lines: file.slice(begun.lines + 1) }
+    }
+    const next = await begin('first')
+    await continueImport(deps, owner, next)
+    await setLegalHold(deps, owner, { userId: 'ann', legalHold: true })
+    for (const key of ['both', 'own']) {
+      await expect(deleteSharedState(deps, owner, { conversationId, key })).rejects.toThrow(/legal hold/)
+    }
+    await setLegalHold(deps, owner, { userId: 'ann', legalHold: false })
+    const { receipt } = await eraseUser(deps, owner, { userId: 'ann' })
+    expect(receipt!.counts).toMatchObject({ shared_state: 1 })
+    const states = await getSharedStatePages(deps, owner, [conversationId], {})
+    expect(states.get(conversationId)!.items).toMatchObject([{ key: 'both', version: 2 }])
+    // After the import, versions continue with that of the file.
+    await deleteSharedState(deps, owner, { conversationId, key: 'both' })
+    expect((await update('bob', 'both')).version).toBe(4)
+  })
+
+  it('fails if a user is erased meanwhile who wrote nothing but shared state', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const owner = tenant.as('owner')
+    const conversationId = await tenant.newConversation('bob')
+    await updateSharedState(deps, tenant.as('ann'), { conversationId, key: 'plan', merge: { ann: 'vault' } })
+    await updateSharedState(deps, tenant.as('bob'), { conversationId, key: 'plan', merge: { bob: 1 } })
+    await removeParticipant(deps, owner, { conversationId, actor: 'ann' })
+    const file = await exportLines(deps, owner, { scope: 'CONVERSATION', conversationId })
+    const alone = file.filter((line) => !line.startsWith('{"type":"participant","actor":"ann"'))
+    expect(alone).toHaveLength(file.length - 1)
+    await wipe(tenant.name)
+    const lines = rehash(alone)
+    const upTo = lines.findIndex((line) => line.includes('"conversationEnd"'))
+    const begun = await importLines(deps, owner, lines.slice(0, upTo), { fileKey: 'begun' })
+    await sql(deps.pool).query(
+      `INSERT INTO erasure (id, tenant, kind, subject) VALUES (gen_random_uuid(), $1, 'USER', 'ann')`,
+      [tenant.name],
+    )
+    const rest = { transferId: begun.id, offset: begun.lines, lines: [lines[upTo]!] }
+    await expect(continueImport(deps, owner, rest)).rejects.toThrow(/shared state are being imported was erased/)
+  })
+
+  it('refuses shared state that a conversation cannot have, and names the line', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const owner = tenant.as('owner')
+    const conversationId = await tenant.newConversation('ann')
+    for (const key of ['a', 'b']) {
+      await updateSharedState(deps, tenant.as('ann'), { conversationId, key, value: 1 })
+    }
+    const file = await exportLines(deps, owner, { scope: 'CONVERSATION', conversationId })
+    const at = file.findIndex((line) => line.includes('"key":"b"'))
+    const refusal = async (change: (line: Record<string, unknown>) => object[]) => {
+      await wipe(tenant.name)
+      const changed = change(JSON.parse(file[at]!)).map((line) => JSON.stringify(line))
+      return importLines(deps, owner, rehash(file.toSpliced(at, 1, ...changed)), { batch: 2 })
+    }
+    await expect(refusal((line) => [{ ...line, key: 'a' }])).rejects.toThrow(
+      `line ${at + 1} has the key "a" of an earlier line`,
+    )
+    const value = 'x'.repeat(VALUE_BYTES - 2)
+    const large = (line: object) => Array.from({ length: 5 }, (_, n) => ({ ...line, key: `large ${n}`, value }))
+    await expect(refusal(large)).rejects.toThrow(`line ${at + 4} is too large`)
+    await expect(refusal((line) => [{ ...line, writers: [] }])).rejects.toThrow(`line ${at + 1}`)
   })
 
   it('leaves out a conversation that has expired', async () => {
