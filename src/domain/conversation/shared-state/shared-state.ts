@@ -26,6 +26,8 @@ export const TOTAL_BYTES = 1024 * 1024
 export const CHECK_MS = 50
 /** Maximum number of actors who change a key. */
 export const MAX_WRITERS = 1_000
+/** Maximum size of the values on a page, in bytes of JSON, for all conversations that are read together. */
+export const PAGE_BYTES = 1024 * 1024
 /** Maximum number of operations of a patch. */
 export const MAX_OPERATIONS = 1_000
 /** Maximum size of a patch, in bytes of JSON. */
@@ -72,11 +74,13 @@ export async function getSharedStatePages(
   const keyOf = (cursor: string | null, name: string) => (cursor === null ? null : CURSOR.decode(cursor, name).key)
   const rows = await pageSharedStates(db, viewer, withinReach(viewer, conversationIds), {
     limit: page.size + 1,
+    // Each conversation has space for at least one value.
+    maxBytes: Math.max(VALUE_BYTES, Math.floor(PAGE_BYTES / Math.max(1, conversationIds.length))),
     after: keyOf(page.after, 'after'),
     before: keyOf(page.before, 'before'),
     backwards: page.backwards,
   })
-  const statesOf = new Map<string, SharedState[]>(conversationIds.map((conversationId) => [conversationId, []]))
+  const statesOf = new Map<string, typeof rows>(conversationIds.map((conversationId) => [conversationId, []]))
   for (const row of rows) statesOf.get(row.conversationId)!.push(row)
-  return new Map([...statesOf].map(([conversationId, states]) => [conversationId, slice(states, page)]))
+  return new Map([...statesOf].map(([id, states]) => [id, slice<SharedState>(states, page, states[0]?.isCut)]))
 }

@@ -52,23 +52,40 @@ export async function readSharedStates(
   return rows
 }
 
-type StatePage = { limit: number; after: string | null; before: string | null; backwards: boolean }
+type StatePage = {
+  limit: number
+  /** Maximum size of the values of one conversation, in bytes of JSON. The first one is always read. */
+  maxBytes: number
+  after: string | null
+  before: string | null
+  backwards: boolean
+}
 
-/** For each conversation, at most `limit` of the visible states, by key; if `backwards`, the last ones, in reverse. */
+/**
+ * For each conversation, at most `limit` of the visible states, by key; if `backwards`, the last ones, in reverse. `isCut`:
+ * whether more of these were left out because of `maxBytes`.
+ */
 export function pageSharedStates(
   db: Db,
   viewer: Viewer,
   conversationIds: readonly string[],
-  { limit, after, before, backwards }: StatePage,
-): Promise<SharedStateRow[]> {
+  { limit, maxBytes, after, before, backwards }: StatePage,
+): Promise<(SharedStateRow & { isCut: boolean })[]> {
+  const order = raw(`ORDER BY s.key ${backwards ? 'DESC' : 'ASC'}`)
   const beyond = (bound: string | null, operator: '<' | '>'): Sql =>
     bound === null ? raw('true') : sql`s.key ${raw(operator)} ${bound}::text COLLATE "C"`
-  return db.of(viewer.tenant).$queryRaw<SharedStateRow[]>`
+  return db.of(viewer.tenant).$queryRaw<(SharedStateRow & { isCut: boolean })[]>`
     SELECT x.* FROM (${views(viewer, among(conversationIds, howMany(conversationIds)))}) v
     CROSS JOIN LATERAL (
-      SELECT ${STATE_COLUMNS} FROM shared_state s
-      WHERE s.conversation_id = v.id AND ${stateVisible()} AND ${beyond(after, '>')} AND ${beyond(before, '<')}
-      ORDER BY s.key ${raw(backwards ? 'DESC' : 'ASC')} LIMIT ${limit}::integer) x`
+      SELECT ${STATE_COLUMNS}, s."isCut"
+      FROM (
+        SELECT s.*, bool_or(s.bytes_before >= ${maxBytes}::integer) OVER () AS "isCut"
+        FROM (
+          SELECT s.*, sum(s.bytes) OVER (${order}) - s.bytes AS bytes_before FROM shared_state s
+          WHERE s.conversation_id = v.id AND ${stateVisible()} AND ${beyond(after, '>')} AND ${beyond(before, '<')}
+          ${order} LIMIT ${limit}::integer) s) s
+      WHERE s.bytes_before < ${maxBytes}::integer
+      ${order}) x`
 }
 
 /** A state as a context contains it. `value` is read if `hasValue`. `bytes`: size of the value's JSON. */

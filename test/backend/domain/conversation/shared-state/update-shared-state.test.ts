@@ -5,6 +5,7 @@ import { addParticipant, removeParticipant } from '../../../../../src/domain/con
 import {
   getSharedStatePages,
   getSharedStates,
+  stateCursor,
   KEPT_PATCHES,
   MAX_KEYS,
   MAX_OPERATIONS,
@@ -390,6 +391,35 @@ describe.each(backends)('shared state on $name', (backend) => {
     await refused(update('bob', { value: 2 }), LimitReached, /^1000 actors have changed this key/)
     await update('ann', { value: 2 })
     await update('bob', { key: 'other', value: 2 })
+  })
+
+  it('is read in pages that end before they are too large', async () => {
+    const { tenant, conversationId, update } = await start()
+    const other = await tenant.newConversation('ann')
+    const value = 'x'.repeat(200_000)
+    for (const key of ['a', 'b', 'c', 'd']) await update('ann', { key, value })
+    await updateSharedState(world.deps, tenant.as('ann'), { conversationId: other, key: 'z', value })
+    /** The keys of the pages of the conversation, read together with another one. */
+    async function pages(args: object, cursor: 'after' | 'before') {
+      const all: string[] = []
+      for (let from: object = {}; ;) {
+        const read = await getSharedStatePages(
+          world.deps,
+          tenant.as('ann'),
+          [conversationId, other, 'conv_x', 'conv_y'],
+          { ...args, ...from },
+        )
+        const { items, hasNextPage, hasPreviousPage } = read.get(conversationId)!
+        all.push(items.map(({ key }) => key).join(''))
+        if (!(cursor === 'after' ? hasNextPage : hasPreviousPage)) return all
+        from = { [cursor]: stateCursor(items.at(cursor === 'after' ? -1 : 0)!) }
+      }
+    }
+    expect(await pages({ first: 10 }, 'after')).toEqual(['ab', 'cd'])
+    expect(await pages({ last: 10 }, 'before')).toEqual(['cd', 'ab'])
+    expect(await pages({ first: 1 }, 'after')).toEqual(['a', 'b', 'c', 'd'])
+    const alone = await getSharedStatePages(world.deps, tenant.as('ann'), [conversationId], {})
+    expect(alone.get(conversationId)).toMatchObject({ items: { length: 4 }, hasNextPage: false })
   })
 
   it('is redacted as the content of turns is', async () => {
