@@ -27,7 +27,7 @@ export const CHECK_MS = 50
 /** Maximum number of actors who change a key. */
 export const MAX_WRITERS = 1_000
 /** Maximum size of the values on a page, in bytes of JSON, for all conversations that are read together. */
-export const PAGE_BYTES = 1024 * 1024
+const PAGE_BYTES = 1024 * 1024
 /** Maximum number of operations of a patch. */
 export const MAX_OPERATIONS = 1_000
 /** Maximum size of a patch, in bytes of JSON. */
