@@ -39,6 +39,7 @@ CREATE TABLE shared_state_change (
 );
 ALTER TABLE shared_state_change ADD CONSTRAINT shared_state_change_conversation_id_tenant_fkey
   FOREIGN KEY (conversation_id, tenant) REFERENCES conversation(id, tenant) ON DELETE CASCADE;
+ALTER TABLE shared_state_change ALTER conversation_id SET (n_distinct = 20);
 CREATE UNIQUE INDEX shared_state_change_client ON shared_state_change (conversation_id, actor, client_id)
   WHERE client_id IS NOT NULL;
 CREATE INDEX shared_state_change_conversation_id_key_version_idx ON shared_state_change (conversation_id, key, version);
