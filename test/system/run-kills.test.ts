@@ -1,6 +1,7 @@
 // A server process is killed while it executes runs in every stage, and restarted: each run ends as docs/agents.md
 // describes, no run or turn stays open, and the agents can run again.
 
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,11 +30,13 @@ async function post(server: Server, query: string, variables: object): Promise<R
 }
 
 const RUN = 'run { id state error { code } replies { status text abortReason parts { __typename } } }'
-const runTurn = async (server: Server, input: object): Promise<Result> => {
+/** Starts a run; again if a busy machine did not start it within its lease. */
+const runTurn = async (server: Server, input: object, clientId: string = randomUUID()): Promise<Result> => {
   const query = `mutation ($input: RunTurnInput!) { r: runTurn(input: $input) { ... on RunTurnPayload { ${RUN} } ... on UserError { message } } }`
-  const { r } = await post(server, query, { input })
-  if (!r.run) throw new Error(r.message)
-  return r.run
+  const { r } = await post(server, query, { input: { clientId, ...input } })
+  if (r.run) return r.run
+  if (/Try again/.test(r.message)) return runTurn(server, input, clientId)
+  throw new Error(r.message)
 }
 const readRun = async (server: Server, id: string): Promise<Result> =>
   (await post(server, `query ($id: ID!) { ${RUN.replace('run', 'run(id: $id)')} }`, { id })).run

@@ -89,15 +89,14 @@ describe.runIf(isLong && chromiumPath)('the panels of the web app (needs LONG=1,
     await app.sees(RECALLED)
     await app.sees('Ship number 3 ')
     const log = app.page.getByRole('log', { name: 'Messages' })
-    // Newer turns are read while the person scrolls, until they meet the newest ones.
-    for (const n of [40, 80]) {
-      await expect
-        .poll(async () => {
-          await log.press('PageDown')
-          return log.innerText()
-        })
-        .toContain(`Ship number ${n} `)
-    }
+    // Newer turns are read while the person scrolls, until they meet the newest ones. A busy machine does not show each page.
+    await expect
+      .poll(async () => {
+        await log.press('PageDown')
+        const shown = [...(await log.innerText()).matchAll(/Ship number (\d+) /g)].map(([, n]) => Number(n))
+        return Math.max(...shown)
+      })
+      .toBeGreaterThanOrEqual(80)
     await app.page.getByRole('button', { name: 'Newest messages' }).click()
     await app.sees('One more ship')
   })
