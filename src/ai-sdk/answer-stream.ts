@@ -2,19 +2,20 @@
 // any more, or an answer waits for a decision or for the results of tools.
 
 import type { UIMessageChunk } from 'ai'
-import type { TranscriptTurn } from '../client/index.ts'
-import { changesOf, requireReadable, type Answering, type Chat, type ChatAnswer, type ChatState } from './chat.ts'
+import { answersIn, newestRuns, type Asked } from '../client/chat/answers.ts'
+import {
+  changesOf,
+  requireReadable,
+  type Answering,
+  type Chat,
+  type ChatAnswer,
+  type ChatState,
+} from '../client/chat/chat.ts'
 import { createChunker } from './chunks.ts'
 import { toAnswers, type ConversationMessage } from './messages.ts'
 
 /** The answers to stream. */
-export type Wanted = {
-  /** Position of the turn that is answered. */
-  to: number
-  /** Run that was started for the answer, if any. */
-  runId?: string
-  /** Whether the stream ends with this run, whoever else is expected to answer. Defaults to false. */
-  isOneRun?: boolean
+export type Wanted = Asked & {
   /** Whether a message of an agent that follows the turn belongs to the stream. Defaults to all. */
   includes?(message: ConversationMessage): boolean
   /** The message that the page has, which the answers continue. */
@@ -47,70 +48,30 @@ type Progress = {
   isDone: boolean
 }
 
-/** Whether the answer waits for the results of tools, or for a decision. A run with all decisions is about to continue. */
-function waits({ run }: ChatAnswer, { approvals }: Answering): boolean {
-  if (run?.state !== 'WAITING_FOR_APPROVAL') return run?.state === 'WAITING_FOR_TOOLS'
-  return approvals.some(({ state, turn }) => state === 'PENDING' && run.replies.some(({ id }) => id === turn.id))
-}
-
-/** Whether the transcript has every turn after the position `to` in the state in which the server has it. */
-function isCurrent({ transcript }: ChatState, { turns }: Answering, to: number): boolean {
-  const statuses = new Map(transcript.turns.map(({ id, status }) => [id, status]))
-  const after = turns.filter(({ position, status }) => position > to && status !== 'STREAMING')
-  return after.every(({ id, status }) => statuses.get(id) === status)
-}
-
-/**
- * The turns of agents after the position, without answers to what other people have written there, and answers to these.
- */
-function repliesAfter({ turns, viewer }: ChatState['transcript'], to: number): TranscriptTurn[] {
-  const others = new Set<string>()
-  return turns.filter(({ id, position, role, actor, replyTo }) => {
-    if (position <= to) return false
-    const isOfOthers = (role === 'USER' && actor !== viewer) || (replyTo !== null && others.has(replyTo.id))
-    if (isOfOthers) others.add(id)
-    return role !== 'USER' && !isOfOthers
-  })
-}
-
 /** Returns what the state contains of the wanted answers. */
 export function progressOf(
   state: ChatState,
-  { to, runId, isOneRun, includes }: Wanted,
+  wanted: Wanted,
   { pageTools }: Pick<StreamOptions, 'pageTools'>,
 ): Progress {
-  const { transcript, answering } = state
-  const approvals = answering?.approvals ?? []
-  const turns = repliesAfter(transcript, to)
-  const answers = toAnswers(turns, { approvals, pageTools }).filter(
-    ({ message }) => message.role === 'assistant' && (includes?.(message) ?? true),
+  const { turns, busy, waiting, ...found } = answersIn(state, wanted)
+  const answers = toAnswers(turns, { approvals: state.answering?.approvals ?? [], pageTools }).filter(
+    ({ message }) => message.role === 'assistant' && (wanted.includes?.(message) ?? true),
   )
-  const positions = new Set(isOneRun ? [] : [to, ...turns.map(({ position }) => position)])
-  const expected = (answering?.pendingAnswers ?? []).filter(
-    ({ turn, run }) => (run && run.id === runId) || (turn && positions.has(turn.position)),
-  )
-  // A person may take hours.
-  const busy = expected.filter((answer) => answer.participant?.kind !== 'HUMAN' && !waits(answer, answering!))
-  const isOpen = answers.some((answer) => answer.isOpen)
-  const isDone = answering !== null && busy.length === 0 && !isOpen && isCurrent(state, answering, to)
+  const isDone = found.isDone && !answers.some(({ isOpen }) => isOpen)
   const incomplete = isDone ? -1 : answers.findIndex(({ isComplete }) => !isComplete)
   const shown = (incomplete < 0 ? answers : answers.slice(0, incomplete + 1)).map(({ message }) => message)
   const messages = shown.filter(({ parts }) => parts.some(({ type }) => type !== 'step-start'))
-  return { messages, busy, isWaiting: expected.some((answer) => waits(answer, answering!)), isDone }
+  return { messages, busy, isWaiting: waiting.length > 0, isDone }
 }
 
 /** Returns why the run that answers failed, or the newest one of an agent; null if none did. */
-function failureOf(
-  { runs }: Answering,
-  { to, runId }: Wanted,
-  messages: readonly ConversationMessage[],
-): string | null {
-  const own = runs.filter(({ id, replyTo }) => (runId === undefined ? replyTo?.position === to : id === runId))
-  const newest = new Map(own.toReversed().map((run) => [run.actor, run]))
-  for (const { state, error } of newest.values()) if (state === 'FAILED') return error?.message ?? 'The run failed.'
+function failureOf(answering: Answering, wanted: Wanted, messages: readonly ConversationMessage[]): string | null {
+  const newest = newestRuns(answering, wanted)
+  for (const { state, error } of newest) if (state === 'FAILED') return error?.message ?? 'The run failed.'
   // The server repeats runs that fail, and the last of them may not be among the newest runs.
   const aborted = messages.at(-1)?.metadata?.abortReason
-  return aborted && own.every(({ state }) => state !== 'CANCELLED') ? aborted : null
+  return aborted && newest.every(({ state }) => state !== 'CANCELLED') ? aborted : null
 }
 
 /** Creates the function that returns the chunks of new states of the messages. */

@@ -4,6 +4,7 @@
 // and the reply that follows are the steps of this message.
 
 import type { UIMessage } from 'ai'
+import type { CallApproval } from '../client/chat/chat.ts'
 import type { TranscriptTurn } from '../client/index.ts'
 
 /** The metadata of a message, from the first turn of the message. */
@@ -27,15 +28,6 @@ export type ConversationMetadata = {
 /** A message of a conversation. Its id is that of its first turn. Its parts name their turns in `providerMetadata`. */
 export type ConversationMessage = UIMessage<ConversationMetadata>
 export type MessagePart = ConversationMessage['parts'][number]
-
-/** An approval of a tool call, as `approvals` of the client returns it. */
-export type CallApproval = {
-  id: string
-  callId: string
-  state: 'PENDING' | 'APPROVED' | 'DENIED' | 'EXPIRED' | 'CANCELLED'
-  reason: string | null
-  turn: { id: string }
-}
 
 export type MessageOptions = {
   /** The approvals of the tool calls. Defaults to none. */

@@ -1,7 +1,7 @@
 // The chats of a page: each opened once, when it is first used.
 
 import { ColloquyError, type Client, type CreateConversationInput } from '../client/index.ts'
-import { createChat, type Chat } from './chat.ts'
+import { createChat, type Chat } from '../client/chat/chat.ts'
 import type { Requests } from './requests.ts'
 
 export type PageChat = {

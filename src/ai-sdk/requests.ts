@@ -2,7 +2,7 @@
 // Each request changes the conversation, and returns the answers to stream.
 
 import type { Client, ConversationVerbs, Turn, TurnInput } from '../client/index.ts'
-import type { Chat } from './chat.ts'
+import type { Chat } from '../client/chat/chat.ts'
 import { callOf, toUIMessages, turnIdOf, type ConversationMessage, type MessagePart } from './messages.ts'
 import type { Wanted } from './answer-stream.ts'
 

@@ -4,7 +4,7 @@
 import type { UIMessageChunk } from 'ai'
 import { ColloquyError, type Client } from '../client/index.ts'
 import { answerChunks, IDLE_MS, streamOf } from './answer-stream.ts'
-import { createChat, readyToRead } from './chat.ts'
+import { createChat, readyToRead } from '../client/chat/chat.ts'
 
 const READ = `query AnsweredBy($id: ID!, $as: String) {
   run(id: $id, as: $as) { actor conversation { id } replyTo { position } }

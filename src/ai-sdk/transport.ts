@@ -4,7 +4,7 @@
 import type { ChatTransport, UIMessageChunk } from 'ai'
 import type { Client, CreateConversationInput } from '../client/index.ts'
 import { answerChunks, IDLE_MS, progressOf, streamOf, type StreamOptions, type Wanted } from './answer-stream.ts'
-import { changesOf, readyToRead, type Chat } from './chat.ts'
+import { changesOf, readyToRead, type Chat } from '../client/chat/chat.ts'
 import { mergeMessages } from './merge.ts'
 import { toUIMessages, type ConversationMessage } from './messages.ts'
 import { createPageChats, type PageChat } from './page-chats.ts'

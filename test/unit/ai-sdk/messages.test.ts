@@ -1,7 +1,8 @@
 // Turns as messages of the AI SDK: what is one message, its parts, and the states of its tool calls.
 
 import { describe, expect, it } from 'vitest'
-import { toAnswers, toUIMessages, type CallApproval, type ConversationMessage } from '../../../src/ai-sdk/messages.ts'
+import { toAnswers, toUIMessages, type ConversationMessage } from '../../../src/ai-sdk/messages.ts'
+import type { CallApproval } from '../../../src/client/chat/chat.ts'
 import type { TranscriptTurn } from '../../../src/client/conversation/transcript-state.ts'
 import { call, delta, reasoning, result, text, turn } from './turns.ts'
 

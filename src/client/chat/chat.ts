@@ -10,8 +10,16 @@ import {
   type ParticipantKind,
   type TranscriptState,
   type TurnStatus,
-} from '../client/index.ts'
-import type { CallApproval } from './messages.ts'
+} from '../index.ts'
+
+/** An approval of a tool call, as `approvals` of the client returns it. */
+export type CallApproval = {
+  id: string
+  callId: string
+  state: 'PENDING' | 'APPROVED' | 'DENIED' | 'EXPIRED' | 'CANCELLED'
+  reason: string | null
+  turn: { id: string }
+}
 
 /** A run of an agent. `replies` are the turns that it has written. */
 export type ChatRun = {
