@@ -3,10 +3,14 @@
 import type { TranscriptTurn } from '../index.ts'
 import type { Answering, ChatAnswer, ChatRun, ChatState } from './chat.ts'
 
-/** The turn whose answers are asked for. */
+/** The turns whose answers are asked for. */
 export type Asked = {
-  /** Position of the turn. */
+  /** Position of the first of the turns. */
   to: number
+  /** Positions of the others. Defaults to none. */
+  others?: readonly number[]
+  /** Agent that is asked, whatever it answers first. Defaults to none: to all who are expected to answer the turns. */
+  agent?: string
   /** Run that was started for the answer, if any. */
   runId?: string
   /** Whether only this run is expected to answer. Defaults to false. */
@@ -51,12 +55,12 @@ function repliesAfter({ turns, viewer }: ChatState['transcript'], to: number): T
 }
 
 /** Returns the answers in the state. */
-export function answersIn(state: ChatState, { to, runId, isOneRun }: Asked): Answers {
+export function answersIn(state: ChatState, { to, others = [], agent, runId, isOneRun }: Asked): Answers {
   const { transcript, answering } = state
   const turns = repliesAfter(transcript, to)
-  const positions = new Set(isOneRun ? [] : [to, ...turns.map(({ position }) => position)])
+  const positions = new Set(isOneRun ? [] : [to, ...others, ...turns.map(({ position }) => position)])
   const expected = (answering?.pendingAnswers ?? []).filter(
-    ({ turn, run }) => (run && run.id === runId) || (turn && positions.has(turn.position)),
+    ({ turn, run }) => (run && (run.id === runId || run.actor === agent)) || (turn && positions.has(turn.position)),
   )
   const waiting = expected.filter((answer) => waits(answer, answering!))
   // A person may take hours.

@@ -25,6 +25,8 @@ export type CallApproval = {
 export type ChatRun = {
   id: string
   actor: string
+  /** Actor who started the run. */
+  startedBy: string
   state: 'RUNNING' | 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL' | 'COMPLETED' | 'FAILED' | 'CANCELLED'
   error: { message: string } | null
   replyTo: { position: number } | null
@@ -67,7 +69,7 @@ const READ = `query Answering($id: ID!, $as: String) {
   pending: approvals(conversationId: $id, as: $as, state: PENDING, first: 50) { nodes { ...ChatApproval } }
   newest: approvals(conversationId: $id, as: $as, first: 50) { nodes { ...ChatApproval } }
 }
-fragment ChatRun on Run { id actor state error { message } replyTo { position } }
+fragment ChatRun on Run { id actor startedBy state error { message } replyTo { position } }
 fragment ChatApproval on Approval { id callId state reason turn { id } }`
 
 /** Interval of reads while an answer is expected, ms. */

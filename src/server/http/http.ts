@@ -1,4 +1,4 @@
-// The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), the REST API, the MCP server,
+// The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), the REST API, the MCP server, AG-UI,
 // GraphiQL, /health and /ready. Unexpected errors on every path are masked.
 
 import {
@@ -30,8 +30,7 @@ import { createHealthReport, type HealthReport } from '../load/health.ts'
 import { createDocumentCache } from '../graphql/known-documents.ts'
 import { asksForStream } from './media-types.ts'
 import { failWith, refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
-import type { Mcp } from './doors/mcp.ts'
-import type { Rest } from './doors/rest.ts'
+import { createDoors, type Doors } from './doors/doors.ts'
 import { searchOf, targetOf } from './parameters.ts'
 import { endUnread } from '../live/unread-data.ts'
 import { attachWebSockets } from '../live/ws.ts'
@@ -68,10 +67,7 @@ type Services = {
   authenticator: Authenticator
   admission: Admission
   graphql: Door
-  /** Loads the REST API. */
-  rest(): Promise<Rest>
-  /** Loads the MCP server. */
-  mcp(): Promise<Mcp>
+  doors: Doors
   /** Passes a CORS preflight to yoga, which answers it. A preflight never authenticates. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void
   /** Logs a request that was refused because of its Host or Origin. */
@@ -136,9 +132,7 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   if (request.method === 'OPTIONS') return services.answerPreflight(request, response)
   // Not awaited, because the door of GraphQL is loaded already.
   if (protocol === 'graphql') return admitThrough(services.graphql, services, { request, response, address })
-  // The REST API answers a request that has no door.
-  const door =
-    protocol === 'mcp' ? (await services.mcp()).door : await (await services.rest()).enter(request, response, path)
+  const door = await services.doors.at(protocol, request, response, path)
   if (door) await admitThrough(door, services, { request, response, address })
 }
 
@@ -232,12 +226,10 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   let draining = false
   const fail = failWith(mask)
   const graphql = createGraphqlDoor({ yoga, documents, mask, streams, isFast: config.fastPost })
-  let rest: Promise<Rest> | undefined
-  let mcp: Promise<Mcp> | undefined
+  const doors = createDoors({ deps, yoga, streams, mask, fail })
   const services: Services = {
     graphql,
-    rest: () => (rest ??= import('./doors/rest.ts').then(({ createRest }) => createRest({ yoga, streams }))),
-    mcp: () => (mcp ??= import('./doors/mcp.ts').then(({ createMcp }) => createMcp({ deps, yoga, mask, fail }))),
+    doors,
     config,
     health: createHealthReport(health, deps, () => admission.isShedding),
     bodies,
@@ -275,7 +267,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       const closed = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])
       http.closeIdleConnections()
       streams.close()
-      void mcp?.then(({ close }) => close())
+      doors.close()
       const forceClose = deps.clock.setTimeout(() => http.closeAllConnections(), config.shutdownMs)
       await closed
       deps.clock.clearTimeout(forceClose)

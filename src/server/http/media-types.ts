@@ -101,6 +101,18 @@ export function mcpMediaRefusal(method: string | undefined, headers: IncomingHtt
   return jsonBodyRefusal({ ...headers, 'content-type': headers['content-type'] ?? '' })
 }
 
+/** Returns the refusal of a request to AG-UI because of its method or media types; null for others. */
+export function aguiMediaRefusal(method: string | undefined, headers: IncomingHttpHeaders): Refusal | null {
+  if (method !== 'POST') {
+    const message = `The method ${method} is not supported. Send the input of a run by POST.`
+    return { status: 405, code: 'METHOD_NOT_ALLOWED', message, allow: 'POST' }
+  }
+  if (!acceptedTypes(headers.accept).includes(STREAM)) {
+    return { status: 406, code: 'NOT_ACCEPTABLE', message: `The events of a run are sent as ${STREAM}. Accept it.` }
+  }
+  return jsonBodyRefusal({ ...headers, 'content-type': headers['content-type'] ?? '' })
+}
+
 /**
  * Returns the refusal of a request whose method, media types or content encoding are not supported; null for other
  * requests.

@@ -1,11 +1,11 @@
-// Refuses requests before an operation is executed, with an error in the format of GraphQL responses; for the REST API,
-// with a problem (RFC 9457), and for the MCP server, with an error of JSON-RPC.
+// Refuses requests before an operation is executed, with an error in the format of GraphQL responses; for the REST API
+// and AG-UI, with a problem (RFC 9457), and for the MCP server, with an error of JSON-RPC.
 
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { counters, refused } from '../../runtime/counters.ts'
 import { ServerBusy, type InputIssue } from '../../errors.ts'
-import { API, GRAPHQL, MCP, protocolAt, type Protocol } from '../../faces/paths.ts'
+import { AGUI, API, GRAPHQL, MCP, protocolAt, type Protocol } from '../../faces/paths.ts'
 import { PROBLEM_TYPE, problemOf } from '../../faces/rest/problem.ts'
 import { targetOf } from './parameters.ts'
 
@@ -29,7 +29,7 @@ export type Refusal = {
 export const UNKNOWN_PATH: Refusal = {
   status: 404,
   code: 'NOT_FOUND',
-  message: `Unknown path. GraphQL is at ${GRAPHQL}, the REST API at ${API}, and the MCP server at ${MCP}.`,
+  message: `Unknown path. GraphQL is at ${GRAPHQL}, the REST API at ${API}, the MCP server at ${MCP}, and AG-UI at ${AGUI}.`,
 }
 /** A temporary refusal without its message, which the caller adds. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
@@ -46,13 +46,16 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 /** Returns the protocol in whose format the request is refused: GraphQL for a path without a protocol. */
 const formatOf = ({ req }: ServerResponse): Protocol => protocolAt(targetOf(req.url)?.path ?? '') ?? 'graphql'
 
+/** Whether errors of the protocol are problem details. */
+const isProblem = (format: Protocol): boolean => format === 'rest' || format === 'agui'
+
 /** Codes of JSON-RPC: of a session that does not exist, as in the SDK of MCP, and of other refusals. */
 const RPC_CODES = { session: -32001, other: -32000 }
 
 /** Returns the refusal in that format. */
 function errorOf({ status, code, message, issues, retryAfter: retryAfterSeconds }: Refusal, format: Protocol): object {
   const details = { code, issues, retryAfterSeconds }
-  if (format === 'rest') return problemOf(status, code, message, { issues, retryAfterSeconds })
+  if (isProblem(format)) return problemOf(status, code, message, { issues, retryAfterSeconds })
   if (format === 'graphql') return { errors: [{ message, extensions: details }] }
   const rpcCode = status === 404 ? RPC_CODES.session : RPC_CODES.other
   return { jsonrpc: '2.0', id: null, error: { code: rpcCode, message, data: details } }
@@ -63,7 +66,7 @@ function contentOf(refusal: Refusal, format: Protocol) {
   const { retryAfter } = refusal
   const body = JSON.stringify(errorOf(refusal, format))
   const headers = {
-    'content-type': format === 'rest' ? PROBLEM_TYPE : JSON_TYPE,
+    'content-type': isProblem(format) ? PROBLEM_TYPE : JSON_TYPE,
     'content-length': String(Buffer.byteLength(body)),
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
   }
@@ -94,6 +97,7 @@ const OVERLOADED_RESPONSES = {
   graphql: contentOf(OVERLOADED, 'graphql'),
   rest: contentOf(OVERLOADED, 'rest'),
   mcp: contentOf(OVERLOADED, 'mcp'),
+  agui: contentOf(OVERLOADED, 'agui'),
 }
 
 /**

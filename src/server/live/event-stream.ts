@@ -107,7 +107,7 @@ function refuseWith(
 }
 
 /** Sends the headers, and then a comment every HEARTBEAT_MS until the response is closed. */
-function startStream(response: ServerResponse, clock: Clock): void {
+export function startStream(response: ServerResponse, clock: Clock): void {
   response.writeHead(200, HEADERS)
   // Browsers report the stream as open only when the first bytes have arrived.
   response.write(COMMENT)

@@ -7,7 +7,7 @@ import { createChunker } from '../../../src/ai-sdk/chunks.ts'
 import { toAnswers, turnIdOf, type ConversationMessage } from '../../../src/ai-sdk/messages.ts'
 import type { TranscriptTurn } from '../../../src/client/conversation/transcript-state.ts'
 import { casesOf } from '../../support/long.ts'
-import { call, delta, reasoning, result, text, turn } from './turns.ts'
+import { call, delta, reasoning, result, text, turn } from '../../support/transcript-turns.ts'
 
 const streamOf = (chunks: readonly UIMessageChunk[]) =>
   new ReadableStream<UIMessageChunk>({

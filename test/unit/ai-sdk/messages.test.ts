@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { toAnswers, toUIMessages, type ConversationMessage } from '../../../src/ai-sdk/messages.ts'
 import type { CallApproval } from '../../../src/client/chat/chat.ts'
 import type { TranscriptTurn } from '../../../src/client/conversation/transcript-state.ts'
-import { call, delta, reasoning, result, text, turn } from './turns.ts'
+import { call, delta, reasoning, result, text, turn } from '../../support/transcript-turns.ts'
 
 const ofUser = (position: number, value: string, more: Partial<TranscriptTurn> = {}) =>
   turn(position, [text(value)], { actor: 'ada', role: 'USER', author: { displayName: 'Ada', kind: 'HUMAN' }, ...more })

@@ -1,7 +1,7 @@
-// Turns as the client's transcripts contain them, for the tests of the conversion to messages of the AI SDK.
+// Turns as the client's transcripts contain them, for tests of their conversion to messages.
 
-import type { JoinedPartDelta } from '../../../src/client/index.ts'
-import type { TranscriptTurn } from '../../../src/client/conversation/transcript-state.ts'
+import type { JoinedPartDelta } from '../../src/client/index.ts'
+import type { TranscriptTurn } from '../../src/client/conversation/transcript-state.ts'
 
 type Part = TranscriptTurn['parts'][number]
 
