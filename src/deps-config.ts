@@ -37,6 +37,8 @@ export type DepsConfig = Pick<
     databasePartitions?: number | undefined
     /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
     conversationVisibility?: Config['conversationVisibility']
+    /** Where the bytes of attachments are kept, and their limits. Defaults to `files` in `dataDir`, or to memory. */
+    files?: Config['files'] | undefined
     /** Defaults of calls that omit a value. Omitted ones are built in (call-defaults.ts). */
     defaults?: Partial<CallDefaults> | undefined
     /** Secret of at least 32 characters; see the variable INTEGRITY_KEY. Defaults to none. */

@@ -40,6 +40,7 @@ import type { Embedder } from './providers/ports/embedder.ts'
 import { createEmbedder, findEmbedder } from './providers/registry.ts'
 import { createServices } from './providers/services.ts'
 import { requireVersion } from './runtime/package-versions.ts'
+import { openFiles } from './open-files.ts'
 import { createLog } from './runtime/log.ts'
 import { createCleanup, type Cleanup, type Opening } from './runtime/cleanup.ts'
 import { createQueueDelays } from './runtime/queue-delay.ts'
@@ -273,7 +274,8 @@ export async function createDeps(
       },
     }
     const state = createDomainState(config, platform, store, cleanup)
-    const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
+    const files = await openFiles(config, db, clock)
+    const deps: Deps = { ...platform, ...state, files, embedding, factEmbedding, recalledFacts }
     await embedding.start()
     factEmbedding.start()
     return {

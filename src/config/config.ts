@@ -6,6 +6,7 @@ import { authenticationCheck, authenticationOf, authenticationVariables } from '
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { callDefaultsOf, defaultVariables } from './call-defaults.ts'
 import { chatProviderCheck, chatProvidersOf, chatProviderVariables, readProvidersFile } from './chat-providers.ts'
+import { filesCheck, filesOf, fileVariables } from './files.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import {
   directory,
@@ -137,6 +138,7 @@ const environment = z.object({
   ),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
   ...retentionVariables,
+  ...fileVariables,
   GRAPHIQL: optionalFlag.describe(
     'Whether to serve GraphiQL at `/graphiql`. Unset: only if `HOST` is a loopback address.',
   ),
@@ -171,7 +173,7 @@ const partitionCheck = {
     DATABASE_PARTITIONS !== undefined && !DATABASE_URL ? [['DATABASE_PARTITIONS', 'requires DATABASE_URL']] : [],
 }
 
-const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProviderCheck, retentionCheck]
+const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProviderCheck, retentionCheck, filesCheck]
   .reduce(
     (checks, { variables, problems }) =>
       checks.superRefine(
@@ -230,6 +232,7 @@ const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProv
     runMs: env.RUN_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
     ...retentionOf(env),
+    files: Object.freeze(filesOf(env)),
     fastPost: env.FAST_POST,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
   }))

@@ -1,6 +1,7 @@
 // All dependencies of the domain functions: the platform, and the state that the domain keeps in this process. Only
 // code outside the domain imports this type; each domain function declares only the dependencies that it uses.
 
+import type { Files } from './conversation/attachment/attachment.ts'
 import type { MoveFacts } from './conversation/conversation-visibility.ts'
 import type { Feeds } from './turn/journal/feeds.ts'
 import type { Inboxes } from './turn/journal/inboxes.ts'
@@ -23,6 +24,7 @@ export type Deps = Platform
     deltas: DeltaQueue
     updateDerivatives: UpdateDerivatives
     moveFacts: MoveFacts
+    files: Files
     feeds: Feeds
     inboxes: Inboxes
     embedding: Embedding

@@ -23,4 +23,5 @@ export type ServerConfig = Pick<
   | 'webApp'
   | 'shutdownMs'
   | 'fastPost'
+  | 'files'
 >

@@ -8,6 +8,11 @@ import { endExpiredClaims } from '../agent/claim/claim.ts'
 import { continueErasures } from '../trust/erasure/erase-user.ts'
 import { pruneAuditLog } from '../kernel/audit/prune.ts'
 import { deleteExpiredSessions } from '../kernel/live/mcp-session.ts'
+import {
+  deleteQueuedFiles,
+  deleteUnfinishedFiles,
+  deleteUnusedAttachments,
+} from '../conversation/attachment/delete-files.ts'
 import { indexFacts } from '../memory/fact/index/index-facts.ts'
 import { indexTurns } from '../memory/indexing/backfill.ts'
 import { expireApprovals } from '../agent/run/approval/request-approvals.ts'
@@ -59,6 +64,9 @@ const TASKS: Task[] = [
   { name: 'delete old lines of the audit log', everyMs: () => 60_000, run: pruneAuditLog },
   { name: 'delete old exports and imports', everyMs: () => 60_000, run: deleteOldTransfers },
   { name: 'delete expired MCP sessions', everyMs: () => 60_000, run: deleteExpiredSessions },
+  { name: 'delete attachments that no turn uses', everyMs: () => 60_000, run: deleteUnusedAttachments },
+  { name: 'delete files without attachments', everyMs: () => 5_000, run: deleteQueuedFiles },
+  { name: 'delete files that were not written completely', everyMs: () => 300_000, run: deleteUnfinishedFiles },
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
   { name: 'index facts written before the index existed', everyMs: () => 10_000, run: indexFacts },
 ]

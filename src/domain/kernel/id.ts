@@ -14,6 +14,7 @@ const PREFIXES = {
   run: 'run_',
   transfer: 'xfer_',
   context: 'ctx_',
+  attachment: 'att_',
 } as const
 export type Kind = keyof typeof PREFIXES
 

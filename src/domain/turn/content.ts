@@ -1,7 +1,6 @@
 // The content of a turn: its parts, their validation, and the values derived from them. A single text part is stored as
 // the turn's text only, without parts.
 
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { MAX_MENTIONS, mentionsIn } from '../../text/mentions.ts'
@@ -10,6 +9,8 @@ import type { Limits } from '../kernel/platform.ts'
 import type { FoundCall } from '../../store/sql/turn/find-calls.ts'
 import type { ToolCallRef, ToolResultRef } from '../../store/sql/turn/append-call.ts'
 import { id, json, name, text } from '../kernel/input.ts'
+import { countedText, imageTokensOf } from './content-tokens.ts'
+import { fileInput, toFilePart, type FilePart } from './file-part.ts'
 import { fileUrl } from './file-url.ts'
 import { resultProblem } from './append/tool-results.ts'
 
@@ -30,16 +31,13 @@ export type ContentPart =
       /** The approval of the call, if the result was written because of the decision. Never given by a client. */
       approvalId?: string
     }
-  | { type: 'file'; mediaType: string; url: string; fileName?: string | null; caption?: string | null }
+  | FilePart
   | { type: 'reasoning'; reasoning: string; signature?: string | null }
   | { type: 'source'; url: string; title?: string | null }
   | { type: 'data'; data: unknown }
 
 /** Maximum number of characters (code points) of a part's text. The turn's bytes are limited by Limits.turnBytes. */
 const MAX_TEXT = 16 * 1024 * 1024
-
-/** Maximum number of characters (code points) of a caption. */
-export const MAX_CAPTION = 1_000
 
 const call = { callId: name, name }
 
@@ -64,9 +62,7 @@ const isGiven = (value: unknown) => value !== undefined && value !== null
 /** The parts that streaming turns also receive whole. */
 const wholePart = {
   toolResult: z.object({ ...call, result: json.optional(), callTurnId: id('turn').nullish() }).nullish(),
-  file: z
-    .object({ mediaType: name, url: fileUrl, fileName: name.nullish(), caption: text(MAX_CAPTION).nullish() })
-    .nullish(),
+  file: fileInput.nullish(),
   source: z.object({ url: fileUrl, title: name.nullish() }).nullish(),
   data: json.optional(),
 }
@@ -94,13 +90,16 @@ type WholeInput = { [Type in keyof typeof wholePart]?: z.output<(typeof wholePar
 /** A part that streaming turns also receive whole, in its stored form. */
 export type WholePart = Extract<ContentPart, { type: keyof typeof wholePart }>
 
-/** Returns the stored form of a whole part; null if none of the fields is given. */
+/**
+ * Returns the stored form of a whole part; null if none of the fields is given. The part of an attachment has only its
+ * URN yet: see withAttachments.
+ */
 export function toWholePart({ toolResult, file, source, data }: WholeInput): WholePart | null {
   if (toolResult) {
     const { callTurnId, ...given } = toolResult
     return { type: 'toolResult', ...given, result: given.result ?? null, ...(callTurnId ? { callTurnId } : null) }
   }
-  if (file) return { type: 'file', ...file }
+  if (file) return toFilePart(file)
   if (source) return { type: 'source', ...source }
   return isGiven(data) ? { type: 'data', data } : null
 }
@@ -149,26 +148,6 @@ export type Content = {
   mentions?: string[]
 }
 
-/** Returns the text of a part for counting tokens: approximately the text that a model reads. */
-export function countedText(part: ContentPart): string {
-  switch (part.type) {
-    case 'text':
-      return part.text
-    case 'reasoning':
-      return part.reasoning
-    case 'toolCall':
-      return `${part.name} ${JSON.stringify(part.arguments)}`
-    case 'toolResult':
-      return `${part.name} ${JSON.stringify(part.result)}`
-    case 'file':
-      return `${part.mediaType} ${part.url} ${part.caption ?? ''}`.trimEnd()
-    case 'source':
-      return `${part.url} ${part.title ?? ''}`.trimEnd()
-    case 'data':
-      return JSON.stringify(part.data)
-  }
-}
-
 /** Returns the calls and results of the parts. `place` is 0 for a result whose call precedes it in the parts. */
 function refsOf(parts: readonly ContentPart[], path: string): { calls: ToolCallRef[]; results: ToolResultRef[] } {
   const calls = new Map<string, ToolCallRef>()
@@ -215,7 +194,7 @@ export async function contentOf(
   return {
     text,
     parts: plain ? null : all,
-    tokens: typeof counted === 'number' ? counted : await counted,
+    tokens: (typeof counted === 'number' ? counted : await counted) + imageTokensOf(all),
     calls,
     results,
     mentions: mentionsIn(text) ?? undefined,
@@ -279,22 +258,4 @@ export const isDamaged = ({ parts }: { parts: unknown }): boolean =>
 export function partsOf(turn: { text: string; parts: unknown }): ContentPart[] {
   if (Array.isArray(turn.parts)) return turn.parts.filter(isPart)
   return turn.text === '' ? [] : [{ type: 'text', text: turn.text }]
-}
-
-/** Returns JSON with sorted keys and without null fields, so that equal values have the same text. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date)
-      ? Object.fromEntries(
-          Object.entries(inner)
-            .filter(([, v]) => isGiven(v))
-            .sort(([a], [b]) => (a < b ? -1 : 1)),
-        )
-      : inner,
-  )
-}
-
-/** Digest that detects different content for the same clientId: 32 hex digits of SHA-256 over the canonical input. */
-export function digest(input: unknown): string {
-  return createHash('sha256').update(canonical(input)).digest('hex').slice(0, 32)
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db/db.ts'
 import { withTransaction } from '../../store/db/tx.ts'
+import { requireUsable } from '../conversation/attachment/attachment.ts'
 import { announceEntries } from '../kernel/live/publisher.ts'
 import { redactInput } from '../kernel/redaction.ts'
 import { authorize, requirePermits, trusted } from '../kernel/rights/authorize.ts'
@@ -15,7 +16,8 @@ import { clientIdInUse } from './append/append-refusal.ts'
 import { conditionsOfTurn, contentGiven } from './append/append.ts'
 import { turnVersionInput } from './append/turn-input.ts'
 import { lockConversationOf } from './append/lock-turn.ts'
-import { digest } from './content.ts'
+import { digest } from './digest.ts'
+import { attachmentOf } from './file-part.ts'
 import { findAnsweredCalls, requireUndecided } from './supersede-calls.ts'
 import { getTurns, type Turn } from './turn.ts'
 import {
@@ -58,6 +60,12 @@ async function requirePermitsOfEdit(
   await requirePermits(tx, viewer, 'supersedeTurn', { conversationId, conditions })
 }
 
+/** Checks the attachments of the version: those of its former versions may be used again. @throws InvalidInput */
+function requireUsableParts(tx: Tx, { conversationId, older, version }: Replacement): Promise<void> {
+  const ids = (version.content.parts ?? []).map(attachmentOf).filter((each) => each !== null)
+  return requireUsable(tx, { conversationId, position: older.position, actor: version.actor }, ids)
+}
+
 /** Result of supersedeTurn. */
 export type Superseded = {
   /** The newer version. */
@@ -85,7 +93,7 @@ export async function supersedeTurn(
   authorize(viewer, 'supersedeTurn')
   const { turnId, turn } = await redactInput(deps, viewer, 'supersedeTurn', parse(supersedeTurnInput, input))
   const actor = turn.actor ?? viewer.actor
-  const content = await contentGiven(deps, turn, 'turn')
+  const content = await contentGiven(deps, { tenant: viewer.tenant, conversationId: null, actor }, turn, 'turn')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
   const authorKind = kindOfCredential(viewer, actor)
   const version: NewVersion = { status: 'COMMITTED', actor, authorKind, turn, content, clientHash }
@@ -100,6 +108,7 @@ export async function supersedeTurn(
     const replacement = { ...locked, older, version }
     const view = await checkVersion(tx, replacement)
     await requirePermitsOfEdit(tx, viewer, replacement)
+    await requireUsableParts(tx, replacement)
     const calls = await findAnsweredCalls(tx, replacement, version, view.windows)
     await requireUndecided(tx, replacement, version)
     const { id: newer, seq, last } = await writeVersion(deps, tx, replacement, calls)

@@ -71,6 +71,8 @@ const BY_KIND: Record<Kind, [NodeType, Load] | null> = {
   run: ['Run', loadRun],
   transfer: ['Transfer', ({ work, reading, viewer }, id) => work.read(() => getTransfer(reading, viewer, id))],
   context: null,
+  // An attachment is read with its turn.
+  attachment: null,
 }
 
 /** Returns the object with that id; null if it does not exist or the viewer does not see it. */

@@ -1,8 +1,11 @@
 // The content parts of a turn: their output types and input types.
 
-import { isDamaged, MAX_CAPTION, partsOf, type ContentPart as Part } from '../../domain/turn/content.ts'
+import { isDamaged, partsOf, type ContentPart as Part } from '../../domain/turn/content.ts'
+import { MAX_CAPTION } from '../../domain/turn/file-part.ts'
 import { MAX_URL, URL_SCHEMES } from '../../domain/turn/file-url.ts'
+import { FILES_PATH } from '../../domain/conversation/attachment/file-links.ts'
 import { builder } from '../kernel/builder.ts'
+import { AttachmentObject } from './attachment.ts'
 
 type PartOf<Type extends Part['type']> = Extract<Part, { type: Type }>
 
@@ -58,10 +61,22 @@ const ToolResultPart = builder
 const FilePart = builder
   .objectRef<PartOf<'file'>>('FilePart')
   .implement({
-    description: 'Reference to a file or an image by its URL.',
+    description: 'An attachment, or a reference to a file or an image by its URL.',
     fields: (t) => ({
       mediaType: t.exposeString('mediaType', { description: 'Media type of the file, for example `image/png`.' }),
-      url: t.exposeString('url', { description: 'Address of the file. The server never fetches it.' }),
+      url: t.exposeString('url', {
+        description:
+          'Address of the file. The server never fetches it. That of an attachment is a URN, which names the attachment '
+          + 'and gives no access to it: `attachment.url` does.',
+      }),
+      attachment: t.field({
+        type: AttachmentObject,
+        nullable: true,
+        description: 'The uploaded file. Null for a file that is known by its URL only.',
+        sharing: 'SHAREABLE',
+        resolve: ({ attachmentId, attachment, mediaType, fileName = null }) =>
+          attachmentId === undefined || !attachment ? null : { id: attachmentId, ...attachment, mediaType, fileName },
+      }),
       fileName: t.exposeString('fileName', { nullable: true, description: 'Name for display. Null if not given.' }),
       caption: t.exposeString('caption', {
         nullable: true,
@@ -168,19 +183,24 @@ export const ToolResultInput = builder.inputType('ToolResultInput', {
 })
 
 export const FileInput = builder.inputType('FileInput', {
-  description: 'Reference to a file or an image by its URL.',
+  description: 'An attachment, or a reference to a file or an image by its URL.',
   fields: (t) => ({
     mediaType: t.string({
-      required: true,
-      description: 'Media type of the file, for example `image/png`; 1 to 200 characters.',
+      description:
+        'Media type of the file, for example `image/png`; 1 to 200 characters. Required with `url`; ignored for an '
+        + 'attachment, whose type the server has found.',
+    }),
+    attachmentId: t.id({
+      description:
+        `Id of an attachment that the author has uploaded to the conversation with \`POST ${FILES_PATH}\`, and that no `
+        + 'other turn uses. Give either this or `url`.',
     }),
     url: t.string({
-      required: true,
       description:
         `Absolute URL of at most ${MAX_URL.toLocaleString('en-US')} characters with the scheme ${URL_SCHEMES}. Data `
         + 'URLs of HTML, XML and SVG documents are rejected. The server never fetches the URL.',
     }),
-    fileName: t.string({ description: 'Name for display, 1 to 200 characters.' }),
+    fileName: t.string({ description: 'Name for display, 1 to 200 characters. Defaults to that of the attachment.' }),
     caption: t.string({
       description:
         'What the file shows or contains, for example the alternative text of an image; at most '

@@ -29,10 +29,17 @@ const BATCH_HEADER = 'x-batch'
 const CHECK_MS = 500
 
 /** `bodyRate` is the minimum rate at which a body must arrive, in bytes per second. */
-export type BodyLimits = { bodyBytes: number; batchBodyBytes: number; bodyTimeoutMs: number; bodyRate: number }
+export type BodyLimits = {
+  bodyBytes: number
+  batchBodyBytes: number
+  /** Maximum size of the body of an upload. */
+  fileBytes: number
+  bodyTimeoutMs: number
+  bodyRate: number
+}
 
-/** The client that sends a body, and its address. */
-type BodySender = { viewer: Viewer; address: string }
+/** The client that sends a body, its address, and the maximum size of the body if it is no operation. */
+type BodySender = { viewer: Viewer; address: string; maximum?: number | undefined }
 
 export type BodyGate = {
   /** Number of bytes of all counted bodies. */
@@ -59,16 +66,17 @@ type Body = {
 export function bodyRefusal(
   headers: IncomingMessage['headers'],
   { bodyBytes, batchBodyBytes }: Pick<BodyLimits, 'bodyBytes' | 'batchBodyBytes'>,
+  maximum?: number,
 ): Refusal | null {
   const length = headers['content-length']
   if (length === undefined) {
     return { status: 411, code: 'LENGTH_REQUIRED', message: 'The Content-Length header is missing.' }
   }
   const isBatch = headers[BATCH_HEADER] === '1'
-  const limit = isBatch ? batchBodyBytes : bodyBytes
+  const limit = maximum ?? (isBatch ? batchBodyBytes : bodyBytes)
   if (Number(length) <= limit) return null
   const hint =
-    isBatch || batchBodyBytes <= bodyBytes
+    maximum !== undefined || isBatch || batchBodyBytes <= bodyBytes
       ? ''
       : ` To append a batch of turns of at most ${batchBodyBytes} bytes, send the header "${BATCH_HEADER}: 1".`
   return {
@@ -144,8 +152,8 @@ function createLargePlaces(bodyBytes: number, endSlow: (body: Body, refusal: Ref
 }
 
 export function createBodyGate(limits: BodyLimits, clock: Clock): BodyGate {
-  const { bodyBytes, batchBodyBytes, bodyTimeoutMs, bodyRate } = limits
-  const total = Math.max(TOTAL_BODY_BYTES, LARGEST_BODIES * bodyBytes, LARGEST_BODIES * batchBodyBytes)
+  const { bodyBytes, batchBodyBytes, fileBytes, bodyTimeoutMs, bodyRate } = limits
+  const total = Math.max(TOTAL_BODY_BYTES, LARGEST_BODIES * Math.max(bodyBytes, batchBodyBytes, fileBytes))
   const graceMs = Math.min(MAX_GRACE_MS, bodyTimeoutMs / 2)
   const counts = createCounts(total)
   /** The bodies that have not arrived completely, in the order of their arrival. */
@@ -197,10 +205,10 @@ export function createBodyGate(limits: BodyLimits, clock: Clock): BodyGate {
       return counts.used
     },
     admit(request, response, sender) {
-      const { viewer, address } = sender
+      const { viewer, address, maximum } = sender
       const isLarge = Number(request.headers['content-length']) > bodyBytes
       const body: Body = { request, response, address, isLarge, received: 0, startedAt: clock.performance.now() }
-      const refusal = bodyRefusal(request.headers, limits) ?? (isLarge ? enterLarge(body, viewer) : null)
+      const refusal = bodyRefusal(request.headers, limits, maximum) ?? (isLarge ? enterLarge(body, viewer) : null)
       if (refusal) {
         refuse(response, refusal)
         return false

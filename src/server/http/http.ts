@@ -23,6 +23,7 @@ import { createClientAddresses, type ClientAddresses } from './client-address.ts
 import type { Door } from './doors/door.ts'
 import { createEventStreams } from '../live/event-stream.ts'
 import { protocolAt } from '../../faces/paths.ts'
+import { fileBodyBytes } from './doors/file-body.ts'
 import { createGraphqlDoor } from './doors/graphql.ts'
 import { answerPage } from '../pages/pages.ts'
 import { createRefusalLog, hostRefusal, originRefusal, type OriginRefusal } from './guard.ts'
@@ -149,7 +150,7 @@ async function admitThrough(
   if (response.destroyed) return
   const leave = services.admission.enter(identity.viewer.tenant)
   if (!leave) return refuseOverloaded(response)
-  const sender = { viewer: identity.viewer, address }
+  const sender = { viewer: identity.viewer, address, maximum: door.bodyBytes }
   if (door.hasBody(request) && !services.bodies.admit(request, response, sender)) return leave()
   if (services.isDraining()) response.setHeader('connection', 'close')
   const visit = { request, response, identity, leave }
@@ -221,7 +222,10 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     config.maxQueueMs,
     deps.log,
   )
-  const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes }, deps.clock)
+  const bodies = createBodyGate(
+    { ...config, bodyBytes: config.limits.bodyBytes, fileBytes: fileBodyBytes(deps.files.limits) },
+    deps.clock,
+  )
   const addresses = createClientAddresses(config.trustedProxies)
   let draining = false
   const fail = failWith(mask)

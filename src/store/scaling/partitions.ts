@@ -49,14 +49,14 @@ export async function ensurePartitions(client: PoolClient, partitions: number): 
   for (const table of PARTITIONED_TABLES) {
     for (const statement of partition(await readTable(client, table), partitions)) await client.query(statement)
   }
-  // The new tables have neither the views of the past nor the triggers that keep former values.
+  // The new tables have neither the views of the past nor the triggers that keep former values, which create_past creates.
   await client.query('SELECT create_past()')
   await client.query('COMMIT')
 }
 
 /**
  * The parts of a table's definition that `CREATE TABLE … (LIKE …)` does not copy. `constraints`, `indexes`,
- * `references`, `policies` and `grants` are statements.
+ * `references`, `policies`, `grants` and `triggers` are statements.
  */
 type Table = {
   name: string
@@ -69,6 +69,8 @@ type Table = {
   /** With the placeholder %TABLE%, because each partition gets the same policies. */
   policies: string[]
   grants: string[]
+  /** Triggers other than those of foreign keys and of create_past. */
+  triggers: string[]
   /** Columns whose number of distinct values is set, for the planner. */
   distinct: { column: string; values: number }[]
   /** Names of the sequences of identity columns. */
@@ -90,6 +92,8 @@ async function readTable(client: PoolClient, table: string): Promise<Table> {
              FROM pg_policy p WHERE p.polrelid = c.oid) AS policies,
        ARRAY(SELECT format('GRANT %s ON %s TO %s', string_agg(a.privilege_type, ', '), c.oid::regclass, a.grantee::regrole)
              FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner GROUP BY a.grantee) AS grants,
+       ARRAY(SELECT pg_get_triggerdef(g.oid) FROM pg_trigger g
+             WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgname <> 'keep_former_state') AS triggers,
        ARRAY(SELECT s.relname::text FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
              WHERE d.refobjid = c.oid AND d.deptype = 'i') AS sequences,
        (SELECT coalesce(json_agg(json_build_object('column', a.attname, 'values', o.option_value::integer)), '[]')
@@ -131,6 +135,7 @@ function partition(table: Table, partitions: number): string[] {
     ...table.indexes,
     ...table.references,
     ...table.grants,
+    ...table.triggers,
     ...[parent, ...parts.map(({ part }) => part)].flatMap((each) => [
       `ALTER TABLE ${each} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`,
       ...table.policies.map((policy) => policy.replaceAll('%TABLE%', each)),

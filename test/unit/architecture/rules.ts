@@ -25,7 +25,11 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   'conversation-store': { all: ['conversation-store', 'transcript'] },
   bin: { all: ['main', 'config'] },
   'deps-config': { all: [], types: ['config', 'domain', 'providers', 'text'] },
-  deps: { all: ['deps-config', 'domain', 'store', 'providers', 'bus', 'text', 'runtime', 'errors'], types: ['config'] },
+  'open-files': { all: ['domain', 'store', 'runtime'], types: ['deps-config'] },
+  deps: {
+    all: ['deps-config', 'open-files', 'domain', 'store', 'providers', 'bus', 'text', 'runtime', 'errors'],
+    types: ['config'],
+  },
   inspection: { all: ['inspection', 'deps', 'domain', 'store', 'providers', 'runtime'], types: ['config'] },
   command: {
     all: ['command', 'inspection', 'client', 'server', 'deps', 'domain', 'text', 'runtime', 'errors'],
@@ -175,7 +179,7 @@ const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, GRAPHQL_LAYERS],
   [/^dataloader$/, ['graphql']],
   [/^(ws|jose)$/, ['server']],
-  [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
+  [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*|aws4fetch)$/, ['store']],
   [/^redis$/, ['bus']],
   [/^react$/, ['react', 'web']],
   [/^(react-dom|@tanstack\/.*|marked|dompurify)$/, ['web']],

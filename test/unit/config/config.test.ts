@@ -65,6 +65,17 @@ const defaults: Config = {
   presenceTtlMs: 60_000,
   integrityKey: undefined,
   auditDays: 400,
+  files: {
+    store: { kind: 'disk', directory: null },
+    publicUrl: null,
+    types: [
+      ...['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf', 'text/plain', 'text/markdown'],
+      ...['text/csv', 'application/json', 'audio/mpeg', 'audio/wav', 'video/mp4', 'video/webm'],
+    ],
+    fileBytes: 10_485_760,
+    conversationBytes: 1_073_741_824,
+    tenantBytes: 21_474_836_480,
+  },
   fastPost: true,
   shutdownMs: 10_000,
 }

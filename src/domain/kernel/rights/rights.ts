@@ -193,11 +193,13 @@ const RULES = {
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },
-  // Shared state
+  // Shared state and attachments
   updateSharedState: { right: 'write', limited: 'ONE', conditions: ['stateSchema'] },
   deleteSharedState: { right: 'write', limited: 'ONE', conditions: ['foreignState'] },
   getSharedStates: { right: 'read', limited: 'OBJECTS' },
   getSharedStatePages: { right: 'read', limited: 'OBJECTS' },
+  uploadFile: { right: 'write', limited: 'ONE' },
+  getAttachment: { right: 'read', limited: 'OBJECTS' },
   // Turns
   appendTurn: { right: 'write', limited: 'ONE', conditions: TURN },
   appendTurns: { right: 'write', limited: 'ONE', conditions: TURN },
@@ -221,7 +223,8 @@ const RULES = {
   history: { right: 'read', limited: 'OBJECTS' },
   historyWithSummaries: { right: 'read', limited: 'OBJECTS' },
   countOfTurns: { right: 'read', limited: 'OBJECTS' },
-  // Runs of agents
+  // Agents and their runs
+  getProviders: { right: 'read', limited: 'NONE' },
   runTurn: { right: 'write', limited: 'ONE', conditions: ['foreignAgent', 'otherRun', 'tenantScope'] },
   cancelRun: { right: 'write', limited: 'OBJECTS', conditions: ['otherRun'] },
   getRuns: { right: 'read', limited: 'OBJECTS' },
@@ -264,8 +267,6 @@ const RULES = {
   buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope', 'stored'] },
   getContexts: { right: 'read', limited: 'OBJECTS' },
   getReplyPages: { right: 'read', limited: 'OBJECTS' },
-  // Agents
-  getProviders: { right: 'read', limited: 'NONE' },
   // Operation of the server
   getJobs: { right: 'operate', limited: 'NONE' },
   getJob: { right: 'operate', limited: 'NONE' },

@@ -121,6 +121,10 @@ export const countSharedStates: PrepareDelete = async (tx, { conversationId }) =
   rows: await tx.sharedState.count({ where: { conversationId } }),
 })
 
+export const countAttachments: PrepareDelete = async (tx, { conversationId }) => ({
+  rows: await tx.attachment.count({ where: { conversationId } }),
+})
+
 export const countSummaries: PrepareDelete = async (tx, { conversationId }) => ({
   rows: await tx.summary.count({ where: { conversationId } }),
 })

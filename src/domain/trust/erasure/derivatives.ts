@@ -6,6 +6,7 @@
 import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
 import { CASCADE, type Derivative } from './derivative.ts'
 import {
+  countAttachments,
   countSharedStates,
   countSummaries,
   countTurns,
@@ -16,6 +17,7 @@ import {
 import {
   clearTitle,
   endStreams,
+  eraseAttachments,
   eraseSummaries,
   eraseToolCalls,
   eraseToolResults,
@@ -196,6 +198,18 @@ export const DERIVATIVES: readonly Derivative[] = [
     onDelete: CASCADE,
   },
   {
+    table: 'attachment',
+    data: 'The name, type, size and hash of a file that was uploaded for a turn. Its bytes are in the file store.',
+    onEdit: { how: 'Kept, like the older version: the newer one may use the attachments again.' },
+    onErase: {
+      how:
+        'Rows at the positions are deleted. The trigger queue_file_deletion queues their files, whose bytes a sweep deletes '
+        + 'unless another attachment of the tenant has them.',
+      erase: eraseAttachments,
+    },
+    onDelete: { ...CASCADE, prepare: countAttachments },
+  },
+  {
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
@@ -221,6 +235,8 @@ export const NOT_DERIVED: Readonly<Record<string, string>> = {
   audit_head: 'Numbers and hashes of lines of the audit log.',
   audit_line: 'Records of operations: names of actors, times, ids, numbers and hashes, and no text of turns.',
   embedder: 'Names and dimensions of models.',
+  file_deletion: 'Hashes of files whose bytes are to be deleted.',
+  file_key: 'The secret that signs the URLs of attachments.',
   _prisma_migrations: 'The migrations that were applied.',
   'pgboss.job': 'Jobs: the tenant, the id of the conversation or user, and the last error, which quotes no turn.',
   'pgboss.archive': 'Jobs that ended over an hour ago; deleted after a day.',

@@ -24,6 +24,7 @@ import { countFactChanges, readSetsOfFacts } from '../../../store/sql/memory/pro
 import { readSubjectsOfFacts } from '../../../store/sql/memory/fact/due-facts.ts'
 import { readFactsFrom, readSupersededBy, removeSources } from '../../../store/sql/memory/fact/fact-sources.ts'
 import { clearDecisions } from '../../../store/sql/agent/approval/approvals.ts'
+import { deleteAttachmentsAt } from '../../../store/sql/conversation/attachment/attachments.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import { cancelApprovals } from '../../agent/run/approval/request-approvals.ts'
 import type { PrepareDelete } from './derivative-steps.ts'
@@ -70,6 +71,10 @@ export const eraseToolCalls: PrepareErase = async (tx, erased) => ({
 
 export const eraseToolResults: PrepareErase = async (tx, erased) => ({
   rows: await deleteToolResults(tx, erased.conversationId, idsOf(erased)),
+})
+
+export const eraseAttachments: PrepareErase = async (tx, erased) => ({
+  rows: await deleteAttachmentsAt(tx, erased.conversationId, positionsOf(erased)),
 })
 
 export const eraseWakeUps: PrepareErase = async (tx, erased) => ({

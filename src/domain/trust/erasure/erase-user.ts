@@ -24,6 +24,7 @@ import {
   deleteFormerProfilesOf,
   deleteFormerSourcesOf,
 } from '../../../store/sql/trust/erasure/former-states.ts'
+import { deleteAttachmentsOf } from '../../../store/sql/conversation/attachment/attachments.ts'
 import { deleteContextsOf, loseSources } from '../../../store/sql/trust/erasure/stored-contexts.ts'
 import { Prisma } from '../../../store/generated/client.ts'
 import { writeEntry } from '../../../store/sql/turn/journal/write-entry.ts'
@@ -217,6 +218,8 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
       await addErasureCounts(tx, id, {
         ...{ participant: participants, title: titles, run: runs },
         ...{ shared_state: states, shared_state_change: changes },
+        // Those of turns were erased with the turns.
+        attachment: await deleteAttachmentsOf(tx, conversationId, user),
       })
     }
     await saveProgress(tx, erasure, conversationId, ALL_POSITIONS)

@@ -14,6 +14,7 @@ import {
   removeContent,
   type RetainedConversation,
 } from '../../../store/sql/trust/erasure/retention.ts'
+import { deleteAttachmentsAt } from '../../../store/sql/conversation/attachment/attachments.ts'
 import { loseSources } from '../../../store/sql/trust/erasure/stored-contexts.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { yieldToEventLoop } from '../../../runtime/yield.ts'
@@ -138,6 +139,11 @@ async function removeFrom(
         hash: retention === 'AUDIT_ONLY' && keys ? contentHashOf(keys, turn) : null,
       }))
       await removeContent(tx, id, hashed, retention === 'EPHEMERAL')
+      await deleteAttachmentsAt(
+        tx,
+        id,
+        removable.map(({ position }) => position),
+      )
       await loseSources(
         tx,
         removable.map((turn) => turn.id),

@@ -7,6 +7,7 @@ import type { AppendedTurn } from '../../../store/sql/turn/append-call.ts'
 import { createYield } from '../../../runtime/yield.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import type { AppendDeps } from './append-queue.ts'
+import { refusedAttachment } from '../../conversation/attachment/attachment.ts'
 import { authorize, requirePermits, trusted } from '../../kernel/rights/authorize.ts'
 import { between, count, id, parse, parseItems, storable } from '../../kernel/input.ts'
 import { redactInput, redactItems } from '../../kernel/redaction.ts'
@@ -24,21 +25,40 @@ import {
 } from './turn-input.ts'
 import { single, type Appended, type AppendedTurns } from './appended.ts'
 import { contentOf, toParts, type Content } from '../content.ts'
+import { withAttachments, type AttachmentsOf } from '../file-part.ts'
 import { placeResults, type GivenTurn } from './tool-results.ts'
 import { getTurns, type Turn } from '../turn.ts'
 import { toRow, toTurn } from '../turn-row.ts'
 
-/** Returns the content of a turn's input; `path` is the turn's path in error texts. @throws InvalidInput */
-export async function contentGiven(deps: Platform, input: ParsedTurn, path: string): Promise<Content> {
+/**
+ * Returns the content of a turn's input; `path` is the turn's path in error texts. `of`: whose attachments the parts may
+ * have. @throws InvalidInput
+ */
+export async function contentGiven(
+  deps: Platform,
+  of: AttachmentsOf,
+  input: ParsedTurn,
+  path: string,
+): Promise<Content> {
   if (input.content != null && input.parts != null) {
     throw InvalidInput.at(`${path}.parts`, 'give content or parts, not both')
   }
-  if (input.parts != null) return contentOf(toParts(input.parts), deps, `${path}.parts`)
+  if (input.parts != null) {
+    const given = await withAttachments(deps, of, toParts(input.parts), `${path}.parts`)
+    return contentOf(given, deps, `${path}.parts`)
+  }
   const content = input.content ?? ''
   const problem = storable(content)
   if (problem) throw InvalidInput.at(`${path}.content`, problem)
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
+
+/** Returns whose attachments a turn to append may have. */
+const authorOf = ({ tenant, actor }: Viewer, conversationId: string, turn: ParsedTurn): AttachmentsOf => ({
+  tenant,
+  conversationId,
+  actor: turn.actor ?? actor,
+})
 
 /** The content of an open turn. */
 export const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], results: [] }
@@ -88,14 +108,18 @@ async function append(
   viewer: Viewer,
   { conversationId, turns, expected = null, path = () => 'turn' }: TurnsOfCall,
 ): Promise<AppendedTurns> {
-  const rows = await deps.appends.append({
-    conversationId,
-    tenant: viewer.tenant,
-    // The number of open turns is limited per principal, because one principal may act as many actors.
-    viewer: viewer.principal?.actor ?? viewer.actor,
-    expected,
-    turns,
-  })
+  const rows = await deps.appends
+    .append({
+      conversationId,
+      tenant: viewer.tenant,
+      // The number of open turns is limited per principal, because one principal may act as many actors.
+      viewer: viewer.principal?.actor ?? viewer.actor,
+      expected,
+      turns,
+    })
+    .catch((error: unknown) => {
+      throw refusedAttachment(error, `${path(0)}.parts`) ?? error
+    })
   const [first] = rows
   if (!first) throw new NotFound('conversation', conversationId)
   const refusal = refusalOf(conversationId, first, path)
@@ -152,7 +176,7 @@ export async function appendTurn(
   const parsed = parse(appendTurnInput, input)
   const { conversationId, turn, claimToken, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
   await requirePermitsOfTurns(deps, viewer, 'appendTurn', { conversationId, turns: [turn] })
-  const content = await contentGiven(deps, turn, 'turn')
+  const content = await contentGiven(deps, authorOf(viewer, conversationId, turn), turn, 'turn')
   const written = byRun === null ? turn : { ...turn, clientId: byRun.clientId }
   const claimHash = claimHashOf(claimToken, turn)
   const row = toRow(viewer, written, content, { status: 'COMMITTED', claimHash, runHolder: byRun?.holder })
@@ -185,7 +209,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   const keys = new Set<string>()
   const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
-    const content = await contentGiven(deps, turn, `turns.${index}`)
+    const content = await contentGiven(deps, authorOf(viewer, conversationId, turn), turn, `turns.${index}`)
     const row = toRow(viewer, turn, content, { status: 'COMMITTED' })
     const key = row.clientId == null ? null : `${row.actor}\0${row.clientId}`
     if (key !== null && keys.has(key)) {

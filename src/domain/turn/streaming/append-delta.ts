@@ -9,10 +9,11 @@ import { count, id, parse } from '../../kernel/input.ts'
 import { redactInput } from '../../kernel/redaction.ts'
 import { hashOfWriter, writerToken } from '../append/turn-input.ts'
 import { streamedPart } from '../content.ts'
+import { withAttachments, type FilePart } from '../file-part.ts'
 import { requireTurnWithinReach } from '../turn.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { partNumberOf, startsWithSecondHalf, type DeltaWrite } from './delta-batch.ts'
-import { hasText, toDeltaPart } from '../streamed-part.ts'
+import { hasText, toDeltaPart, type DeltaPart } from '../streamed-part.ts'
 import { isRefusal, refusalOf, type Refusal } from './refusal.ts'
 
 const appendDeltaInput = z.object({
@@ -67,9 +68,17 @@ async function deltaPart(
   content: string,
 ) {
   const { part } = await redactInput(deps, viewer, 'appendDelta', given)
-  const parsed = toDeltaPart(part)
+  const parsed = await withAttachmentOf(deps, viewer, toDeltaPart(part))
   if (content !== '' && !hasText(parsed.content)) throw InvalidInput.at('text', 'must be empty: the part has no text')
   return parsed
+}
+
+/** Returns the part with the attachment that it names. Committing the turn checks that no other turn uses it. */
+async function withAttachmentOf({ db }: StreamDeps, { tenant, actor }: Viewer, part: DeltaPart): Promise<DeltaPart> {
+  if (part.content?.type !== 'file') return part
+  const of = { tenant, conversationId: null, actor }
+  const [content] = await withAttachments({ db }, of, [part.content as unknown as FilePart], 'part.file')
+  return { ...part, content: content as unknown as DeltaPart['content'] }
 }
 
 const unpairedHalf = () => InvalidInput.at('text', 'must not contain half of a surrogate pair without the other half')

@@ -8,13 +8,16 @@ import type { ResultFault, WaitingCall } from '../../../store/sql/turn/append-tu
 import { readOpenTurn, type OpenContent } from '../../../store/sql/turn/streaming/open-content.ts'
 import { readSilentStreams } from '../../../store/sql/turn/streaming/read-silent-streams.ts'
 import type { StreamDeps } from './delta-queue.ts'
+import { refusedAttachment } from '../../conversation/attachment/attachment.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
 import { authorize, trusted } from '../../kernel/rights/authorize.ts'
 import { count, id, metadata, name, parse, text } from '../../kernel/input.ts'
 import { redactInput } from '../../kernel/redaction.ts'
 import { callWaits } from '../append/append-refusal.ts'
 import { hashOfWriter, writerToken } from '../append/turn-input.ts'
-import { contentOf, digest, parts, toParts } from '../content.ts'
+import { contentOf, parts, toParts } from '../content.ts'
+import { digest } from '../digest.ts'
+import { withAttachments } from '../file-part.ts'
 import { resultProblem } from '../append/tool-results.ts'
 import { getTurns, requireTurnWithinReach, type Turn } from '../turn.ts'
 import { indexEntry } from '../../memory/indexing/index-entry.ts'
@@ -46,7 +49,8 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   authorize(viewer, 'commitTurn')
   const given = await redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
-  const more = toParts(given.parts ?? [])
+  const of = { tenant: viewer.tenant, conversationId: null, actor: viewer.actor }
+  const more = await withAttachments(deps, of, toParts(given.parts ?? []), 'parts')
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }
@@ -154,7 +158,9 @@ async function close(
   await requireTurnWithinReach(deps, viewer, turnId)
   const writer = hashOfWriter(token)
   const by = { viewer: viewer.actor, writer, hash: digest({ ...request, how, writer }), silentMs: null }
-  const row = await closeStream(deps, { tenant: viewer.tenant, turnId }, by, end)
+  const row = await closeStream(deps, { tenant: viewer.tenant, turnId }, by, end).catch((error: unknown) => {
+    throw refusedAttachment(error, 'parts') ?? error
+  })
   if (isRefusal(row.outcome)) throw await refusalOf(deps, viewer, turnId, { outcome: row.outcome, status: row.status })
   if (row.outcome === 'no_call' || row.outcome === 'other_name' || row.outcome === 'ambiguous') {
     throw InvalidInput.at('parts', resultProblem(row.outcome, JSON.parse(row.detail!) as ResultFault))

@@ -10,6 +10,8 @@ export type Door = {
   refusalOf(request: IncomingMessage): Refusal | null
   /** Whether the request has a body. */
   hasBody(request: IncomingMessage): boolean
+  /** Maximum size of the body, in bytes, if it is not that of operations. */
+  readonly bodyBytes?: number
   /** Answers the request. Rejects with any unexpected error, which http.ts masks. */
   answer(visit: Visit): Promise<void>
 }

@@ -31,8 +31,10 @@ import { sendJson } from '../send-json.ts'
 import { VALUE_STREAM } from '../../live/stream-format.ts'
 import { searchOf } from '../parameters.ts'
 import type { Yoga } from '../../graphql/yoga.ts'
+import type { Deps } from '../../../domain/deps.ts'
+import { createFiles, isFilePath } from './files.ts'
 
-type Services = { yoga: Yoga; streams: EventStreams }
+type Services = { deps: Deps; yoga: Yoga; streams: EventStreams }
 
 /** @param bytes approximate size of the body's JSON */
 async function send(response: ServerResponse, { status, headers, body }: RestResponse, bytes: number): Promise<void> {
@@ -94,14 +96,15 @@ async function follow(
 
 export type Rest = {
   /**
-   * Returns the door of the request's verb. Answers the request, and returns null, if it is for the OpenAPI document, or
-   * if no verb has its path and method.
+   * Returns the door of the request's verb. Answers the request, and returns null, if it is for the OpenAPI document or a
+   * file with a signed URL, or if no verb has its path and method.
    */
   enter(request: IncomingMessage, response: ServerResponse, path: string): Promise<Door | null>
 }
 
 export function createRest(services: Services): Rest {
   let description: object | undefined
+  const files = createFiles(services.deps)
 
   const doorOf = (match: Match, path: string): Door => ({
     refusalOf: ({ method, headers }) => jsonBodyRefusal(headers) ?? restForgeryRefusal(method, headers),
@@ -134,6 +137,7 @@ export function createRest(services: Services): Rest {
         await send(response, { status: 200, headers, body: description }, 0)
         return null
       }
+      if (isFilePath(path)) return files.enter(request, response, path)
       const match = matchRoute(request.method, path)
       if ('verb' in match) return doorOf(match, path)
       // The body of the request is not read.

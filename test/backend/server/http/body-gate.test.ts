@@ -17,7 +17,7 @@ import {
 } from '../../../../src/server/http/body-gate.ts'
 import { fakeClock } from '../../../support/fake-clock.ts'
 
-const limits = { bodyBytes: 100, batchBodyBytes: 1_000, bodyTimeoutMs: 1_000, bodyRate: 0 }
+const limits = { bodyBytes: 100, batchBodyBytes: 1_000, fileBytes: 1_000, bodyTimeoutMs: 1_000, bodyRate: 0 }
 
 test.each([
   ['of the maximum size is accepted', { 'content-length': '100' }, null],
@@ -53,7 +53,7 @@ type Sent = { socket: Socket; status(): Promise<number | null>; message(): strin
 async function serve(more: Partial<BodyLimits> = {}) {
   const clock = fakeClock()
   const gate: BodyGate = createBodyGate(
-    { bodyBytes: MiB, batchBodyBytes: 16 * MiB, bodyTimeoutMs: 600_000, bodyRate: 0, ...more },
+    { bodyBytes: MiB, batchBodyBytes: 16 * MiB, fileBytes: 10 * MiB, bodyTimeoutMs: 600_000, bodyRate: 0, ...more },
     clock,
   )
   const http = createServer((request, response) => {

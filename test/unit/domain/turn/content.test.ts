@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { parse } from '../../../../src/domain/kernel/input.ts'
 import {
   contentOf,
-  digest,
   parts,
   partsOf,
   toParts,
@@ -12,6 +11,7 @@ import {
   type PartInput,
   isDamaged,
 } from '../../../../src/domain/turn/content.ts'
+import { digest } from '../../../../src/domain/turn/digest.ts'
 import { InvalidInput } from '../../../../src/errors.ts'
 
 /** Counts characters, so that tests can verify the counted text. */

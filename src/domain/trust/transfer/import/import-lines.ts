@@ -12,7 +12,8 @@ import { sentenceOf } from '../../../memory/fact/write.ts'
 import { indexEntry } from '../../../memory/indexing/index-entry.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import { redactItems } from '../../../kernel/redaction.ts'
-import { countedText, partsOf } from '../../../turn/content.ts'
+import { partsOf } from '../../../turn/content.ts'
+import { countedText, imageTokensOf } from '../../../turn/content-tokens.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import { BadLine, type EntryLine, type FactLine, type Line, type TurnValues } from '../format.ts'
 import { readNext, type FilePosition } from '../file-position.ts'
@@ -54,7 +55,8 @@ export async function readLines(
 /** Counts the tokens of a turn as they are counted when it is appended. */
 async function countTokens({ tokens }: Pick<Platform, 'tokens'>, turn: TurnValues): Promise<number> {
   const { text, parts = null } = turn
-  return tokens.count(parts === null ? text : partsOf({ text, parts }).map(countedText).join('\n'))
+  const all = partsOf({ text, parts })
+  return (await tokens.count(parts === null ? text : all.map(countedText).join('\n'))) + imageTokensOf(all)
 }
 
 /** A turn with the salted terms and the cues of the index, which only committed turns have. */

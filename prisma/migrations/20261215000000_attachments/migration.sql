@@ -1,0 +1,95 @@
+-- Attachments: files that were uploaded to a conversation. The bytes are in the file store, by tenant and SHA-256; the row
+-- decides who may read them. A trigger on turn gives an attachment to the first turn that uses it, and a trigger on
+-- attachment queues the bytes of every deleted row, also of those that ON DELETE CASCADE deletes.
+
+CREATE TABLE attachment (
+  id text PRIMARY KEY,
+  conversation_id text NOT NULL,
+  tenant text DEFAULT current_setting('colloquy.tenant', true) NOT NULL,
+  sha256 text NOT NULL,
+  bytes integer NOT NULL,
+  media_type text NOT NULL,
+  file_name text,
+  width integer,
+  height integer,
+  uploaded_by text NOT NULL,
+  client_id text,
+  position integer,
+  created_at timestamptz(3) DEFAULT now() NOT NULL
+);
+ALTER TABLE attachment ADD CONSTRAINT attachment_conversation_id_tenant_fkey
+  FOREIGN KEY (conversation_id, tenant) REFERENCES conversation(id, tenant) ON DELETE CASCADE;
+ALTER TABLE attachment ALTER conversation_id SET (n_distinct = 20);
+CREATE UNIQUE INDEX attachment_client ON attachment (conversation_id, uploaded_by, client_id) WHERE client_id IS NOT NULL;
+CREATE INDEX attachment_conversation_id_position_idx ON attachment (conversation_id, position);
+-- Answers the sum of a tenant's bytes, and whether a file is still used.
+CREATE INDEX attachment_file ON attachment (tenant, sha256) INCLUDE (bytes);
+-- Finds the uploads that no turn has used.
+CREATE INDEX attachment_unused ON attachment (created_at) WHERE position IS NULL;
+
+CREATE TABLE file_deletion (
+  tenant text NOT NULL,
+  sha256 text NOT NULL,
+  due_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (tenant, sha256)
+);
+CREATE INDEX file_deletion_due_at_idx ON file_deletion (due_at);
+
+-- The key of signed URLs, which every process reads at its start. The first process creates it: a migration must not,
+-- because the template of embedded databases contains the results of migrations.
+CREATE TABLE file_key (
+  id boolean DEFAULT true PRIMARY KEY CHECK (id),
+  secret text NOT NULL
+);
+
+DO $$
+DECLARE
+  t text;
+BEGIN
+  FOREACH t IN ARRAY ARRAY['attachment', 'file_deletion'] LOOP
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO colloquy_app, colloquy_system', t);
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', t);
+    EXECUTE format('CREATE POLICY tenant ON %I TO colloquy_app USING (tenant = current_setting(''colloquy.tenant'', true))',
+                   t);
+    EXECUTE format('CREATE POLICY system ON %I TO colloquy_system USING (true)', t);
+  END LOOP;
+END $$;
+GRANT SELECT, INSERT ON file_key TO colloquy_system;
+
+-- Trigger that gives the attachments in the parts of a turn to its position, so that they are seen and erased with it.
+--
+-- The transaction has locked the journal of the conversation, so two turns cannot take one attachment at the same time. A
+-- committed turn fails with the SQLSTATE CQ001 and the id as DETAIL if an attachment does not exist in the conversation, was
+-- uploaded by another actor, or belongs to another position. Open and aborted turns only take what they may.
+CREATE OR REPLACE FUNCTION use_attachments() RETURNS trigger
+LANGUAGE plpgsql AS $$
+DECLARE
+  used text;
+BEGIN
+  FOR used IN
+    SELECT DISTINCT p.part->>'attachmentId' FROM jsonb_array_elements(NEW.parts) AS p(part)
+    WHERE p.part->>'type' = 'file' AND p.part ? 'attachmentId'
+  LOOP
+    UPDATE attachment a SET position = NEW.root_seq
+    WHERE a.id = used AND a.conversation_id = NEW.conversation_id AND a.uploaded_by = NEW.actor
+      AND coalesce(a.position, NEW.root_seq) = NEW.root_seq;
+    IF NOT FOUND AND NEW.status = 'COMMITTED' THEN
+      RAISE EXCEPTION 'An attachment cannot be used.' USING ERRCODE = 'CQ001', DETAIL = used;
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER use_attachments AFTER INSERT OR UPDATE OF parts ON turn FOR EACH ROW
+  WHEN (jsonb_path_exists(NEW.parts, '$[*].attachmentId')) EXECUTE FUNCTION use_attachments();
+
+-- Trigger that queues the file of a deleted attachment, whatever deleted the row, so that a sweep deletes its bytes.
+CREATE OR REPLACE FUNCTION queue_file_deletion() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO file_deletion AS d (tenant, sha256, due_at) VALUES (OLD.tenant, OLD.sha256, now())
+  ON CONFLICT (tenant, sha256) DO UPDATE SET due_at = greatest(d.due_at, excluded.due_at);
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER queue_file_deletion AFTER DELETE ON attachment FOR EACH ROW EXECUTE FUNCTION queue_file_deletion();

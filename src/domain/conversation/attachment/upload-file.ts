@@ -1,0 +1,184 @@
+// uploadFile: checks a file, writes its bytes, and then its row, so that no row is without bytes. A crash in between leaves
+// bytes without a row, which the queue of deletions removes.
+
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { Conflict, InvalidInput, LimitReached } from '../../../errors.ts'
+import { parseInSteps } from '../../../runtime/json/in-steps.ts'
+import { withTransaction } from '../../../store/db/tx.ts'
+import type { Tx } from '../../../store/db/db.ts'
+import {
+  countFileBytes,
+  findUpload,
+  insertAttachment,
+  type NewAttachment,
+} from '../../../store/sql/conversation/attachment/attachments.ts'
+import { delayDeletion, isDelayed } from '../../../store/sql/conversation/attachment/file-deletions.ts'
+import { auditRecord } from '../../kernel/audit/line.ts'
+import { id, name, parse } from '../../kernel/input.ts'
+import { newId } from '../../kernel/id.ts'
+import { announceEntries } from '../../kernel/live/publisher.ts'
+import type { Platform } from '../../kernel/platform.ts'
+import { redactInput } from '../../kernel/redaction.ts'
+import { authorize, lockConversation, requireWriter, trusted } from '../../kernel/rights/authorize.ts'
+import type { Viewer } from '../../kernel/view.ts'
+import { joinIfAbsent } from '../participant/join.ts'
+import { keyOf, type Attachment, type FileLimits, type Files } from './attachment.ts'
+import { isImage, MAX_PIXELS, sizeOfImage, type ImageSize } from './image-size.ts'
+import { agreedType, statedType, typeByBytes } from './media-type.ts'
+
+/** Time for which an upload keeps bytes without a row from deletion, in seconds: longer than any write of the store. */
+export const UPLOAD_SECONDS = 300
+
+const uploadFileInput = z.object({
+  conversationId: id('conversation'),
+  fileName: name.nullish(),
+  clientId: name.nullish(),
+})
+/** `mediaType`: the type that the client states, as a Content-Type; null for none. */
+export type UploadFileInput = z.input<typeof uploadFileInput> & { mediaType?: string | null; bytes: Buffer }
+
+/** `deduplicated`: whether an earlier upload of the same file is returned. */
+export type UploadedFile = { attachment: Attachment; deduplicated: boolean }
+
+export type UploadDeps = Platform & { files: Files }
+
+/** The directories and control characters of a name have no meaning for the server, and must not reach another system. */
+function plainName(fileName: string | null | undefined): string | null {
+  const base = fileName
+    ?.split(/[\\/]/)
+    .at(-1)!
+    .replaceAll(/\p{Cc}/gu, '')
+    .trim()
+  return base === undefined || base === '' || base === '.' || base === '..' ? null : base
+}
+
+/** Returns the media type of the bytes. @throws InvalidInput if it is not accepted, or contradicts the stated type */
+async function checkedType(bytes: Buffer, mediaType: string | null, { types }: FileLimits): Promise<string> {
+  const stated = statedType(mediaType)
+  const found = typeByBytes(bytes)
+  const type = agreedType(stated, found)
+  if (type === null) {
+    throw InvalidInput.at('file', `is stated to be ${stated}, but is ${found} by its bytes. Send it with its own type`)
+  }
+  if (!types.includes(type)) {
+    throw InvalidInput.at('file', `has the type ${type}; accepted are ${types.join(', ')}`)
+  }
+  if (type === 'application/json') {
+    await parseInSteps(String(bytes)).catch(() => {
+      throw InvalidInput.at('file', `is stated to be ${type}, but is text/plain by its bytes: it is not JSON`)
+    })
+  }
+  return type
+}
+
+/** Returns the size of an image; null for other files. @throws InvalidInput for a damaged or too large image */
+function checkedSize(mediaType: string, bytes: Buffer): ImageSize | null {
+  if (!isImage(mediaType)) return null
+  const size = sizeOfImage(mediaType, bytes)
+  if (!size) throw InvalidInput.at('file', `is a damaged ${mediaType}: its header states no width and height`)
+  if (size.width * size.height > MAX_PIXELS) {
+    throw InvalidInput.at('file', `has ${size.width} × ${size.height} pixels; at most ${MAX_PIXELS} are accepted`)
+  }
+  return size
+}
+
+function checkSize({ length }: Buffer, { fileBytes }: FileLimits): void {
+  if (length === 0) throw InvalidInput.at('file', 'must not be empty')
+  if (length > fileBytes) {
+    throw InvalidInput.at('file', `has ${length} bytes; a file may have at most ${fileBytes} (MAX_FILE_BYTES)`)
+  }
+}
+
+/** @throws LimitReached if the conversation or the tenant would have more bytes than it may have */
+async function requireSpace(tx: Tx, tenant: string, file: NewAttachment, limits: FileLimits): Promise<void> {
+  const { ofConversation, ofTenant } = await countFileBytes(tx, tenant, file.conversationId)
+  const check = (whose: string, used: number, limit: number, setting: string) => {
+    if (used + file.bytes <= limit) return
+    throw new LimitReached(
+      `The attachments of the ${whose} have ${used} bytes, and the file has ${file.bytes}; at most ${limit} are accepted `
+        + `(${setting}). Erase turns with attachments first.`,
+      limit,
+    )
+  }
+  check('conversation', ofConversation, limits.conversationBytes, 'MAX_CONVERSATION_FILE_BYTES')
+  check('tenant', ofTenant, limits.tenantBytes, 'MAX_TENANT_FILE_BYTES')
+}
+
+/** Thrown to write the bytes again: a sweep may have deleted them. */
+class BytesLost extends Error {
+  override readonly name = 'BytesLost'
+}
+
+async function writeRow(deps: UploadDeps, viewer: Viewer, file: NewAttachment): Promise<UploadedFile> {
+  const { tenant } = viewer
+  const { conversationId, sha256 } = file
+  return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
+    const head = await lockConversation(tx, viewer, conversationId)
+    const earlier = await findUpload(tx, file)
+    if (earlier) {
+      if (earlier.sha256 !== sha256) {
+        throw new Conflict(
+          `clientId ${JSON.stringify(file.clientId)} was already used for another file, ${earlier.id}. Use another clientId.`,
+        )
+      }
+      return { attachment: earlier, deduplicated: true }
+    }
+    const seq = await joinIfAbsent(tx, trusted(viewer), conversationId, head)
+    await requireSpace(tx, tenant, file, deps.files.limits)
+    if (!(await isDelayed(tx, { tenant, sha256 }))) throw new BytesLost()
+    await insertAttachment(tx, file)
+    const details = { bytes: file.bytes, mediaType: file.mediaType }
+    await deps.audit.append(tx, [auditRecord(viewer, 'uploadFile', [conversationId, file.id], { details })])
+    if (seq !== null) afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
+    return { attachment: file, deduplicated: false }
+  })
+}
+
+/**
+ * Uploads a file to a conversation, for a turn of the viewer. An actor who is not a participant joins an OPEN conversation.
+ * An unused attachment is deleted after UNUSED_HOURS. Idempotent by clientId; without one, a file that the viewer has
+ * uploaded before and not used is returned again.
+ * @throws InvalidInput if the file is empty, too large, of a type that is not accepted, or not of the stated type
+ * @throws NotFound @throws NotAllowed if rights.ts denies the call, or the viewer has left the conversation
+ * @throws Conflict if the clientId was used for another file
+ * @throws LimitReached if the attachments of the conversation or of the tenant would be too large
+ */
+export async function uploadFile(deps: UploadDeps, viewer: Viewer, input: UploadFileInput): Promise<UploadedFile> {
+  authorize(viewer, 'uploadFile', input)
+  const { bytes, mediaType = null } = input
+  const {
+    conversationId,
+    fileName,
+    clientId = null,
+  } = await redactInput(deps, viewer, 'uploadFile', parse(uploadFileInput, { ...input, bytes: undefined }))
+  const { store, limits } = deps.files
+  const { tenant, actor } = viewer
+  checkSize(bytes, limits)
+  const type = await checkedType(bytes, mediaType, limits)
+  const size = checkedSize(type, bytes)
+  // Before anything is written. The transaction checks it again.
+  await requireWriter(deps.db.of(tenant), viewer, conversationId)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const file: NewAttachment = {
+    id: newId('attachment'),
+    conversationId,
+    sha256,
+    bytes: bytes.length,
+    mediaType: type,
+    fileName: plainName(fileName),
+    width: size?.width ?? null,
+    height: size?.height ?? null,
+    uploadedBy: actor,
+    clientId,
+  }
+  for (let attempt = 1; ; attempt++) {
+    await delayDeletion(deps.db, { tenant, sha256 }, UPLOAD_SECONDS)
+    await store.put(keyOf(tenant, sha256), bytes)
+    try {
+      return await writeRow(deps, viewer, file)
+    } catch (error) {
+      if (!(error instanceof BytesLost) || attempt === 2) throw error
+    }
+  }
+}
