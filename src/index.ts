@@ -78,6 +78,8 @@ export {
 } from './domain/conversation/shared-state/shared-state.ts'
 export type { UpdateSharedStateInput } from './domain/conversation/shared-state/state-input.ts'
 export { updateSharedState, type ChangedState } from './domain/conversation/shared-state/update-shared-state.ts'
+export { uploadFile, type UploadedFile } from './domain/conversation/attachment/upload-file.ts'
+export { getAttachment, type Attachment } from './domain/conversation/attachment/attachment.ts'
 export { deleteSharedState, type DeletedState } from './domain/conversation/shared-state/delete-shared-state.ts'
 export { compact, summarize, type Compaction } from './domain/memory/summary/compact.ts'
 export { getCoveringSummaries, getSummaries, type Summary } from './domain/memory/summary/summary.ts'

@@ -57,6 +57,14 @@ export const EXPORTED: Readonly<
       first_version: 'The version on import: its earlier changes are not imported.',
     },
   },
+  attachment: {
+    columns: columns.ATTACHMENT,
+    without: {
+      conversation_id: 'The conversation line.',
+      tenant: 'The tenant of the import.',
+      position: 'Set on import by the turn that uses it.',
+    },
+  },
   summary: {
     columns: columns.SUMMARY,
     without: {
@@ -114,6 +122,8 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   fact_vector: 'Facts are embedded again.',
   embedder: 'Names of the embedders of the server.',
   embedding_cursor: 'Turns are embedded again.',
+  file_deletion: 'The queue of files whose bytes are to be deleted.',
+  file_key: 'The secret of this server that signs URLs.',
   stream: 'The lease of a writer, which cannot continue on another server: an open turn is aborted on import.',
   chunk: 'The text of an open turn and of its parts, which the turn contains in an export.',
   stream_part: 'The parts of an open turn, which the turn contains in an export.',

@@ -6,6 +6,7 @@ import { setLegalHold } from '../../src/domain/trust/erasure/legal-hold.ts'
 import { recordFacts, retractFact } from '../../src/domain/memory/fact/record.ts'
 import { addParticipant, removeParticipant } from '../../src/domain/conversation/participant/participant.ts'
 import { refreshUserProfile } from '../../src/domain/memory/profile/refresh.ts'
+import { uploadPng } from './files.ts'
 import { createConversation } from '../../src/domain/conversation/conversation.ts'
 import { updateSharedState } from '../../src/domain/conversation/shared-state/update-shared-state.ts'
 import { summarize } from '../../src/domain/memory/summary/compact.ts'
@@ -112,6 +113,9 @@ export async function fillTenant(deps: Deps, tenant: Tenant): Promise<[string, s
     conversationId: members,
     turn: { role: 'TOOL', parts: [{ toolResult: { callId: 'c', name: 'find', result: { at: 'pier 4' } } }] },
   })
+  const { id: attachmentId } = await uploadPng(deps, ann, members)
+  const file = { attachmentId, caption: 'the pier' }
+  await appendTurn(deps, ann, { conversationId: members, turn: { role: 'USER', parts: [{ file }] } })
   await tenant.append(members, 'ann', 'Thanks.', { replyToId: call.id, createdAt: new Date('2020-01-01T00:00:00Z') })
   const wrong = await tenant.append(members, 'ann', 'Pier 3?')
   const { turn: right } = await supersedeTurn(deps, ann, {

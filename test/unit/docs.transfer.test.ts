@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { LINE_TYPES } from '../../src/domain/trust/transfer/format.ts'
 import { PROGRAMS } from '../../src/domain/trust/transfer/foreign/foreign.ts'
-import { OUTCOMES } from '../../src/domain/trust/transfer/import/import-batch.ts'
+import { OUTCOMES } from '../../src/domain/trust/transfer/import/batch.ts'
 import { NOT_EXPORTED } from '../support/exported-tables.ts'
 import { readDocument, table } from '../support/documents.ts'
 

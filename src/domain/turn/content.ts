@@ -9,32 +9,15 @@ import type { Limits } from '../kernel/platform.ts'
 import type { FoundCall } from '../../store/sql/turn/find-calls.ts'
 import type { ToolCallRef, ToolResultRef } from '../../store/sql/turn/append-call.ts'
 import { id, json, name, text } from '../kernel/input.ts'
-import { countedText, imageTokensOf } from './content-tokens.ts'
-import { fileInput, toFilePart, type FilePart } from './file-part.ts'
-import { fileUrl } from './file-url.ts'
+import { fileInput, toFilePart } from './parts/file-part.ts'
+import { fileUrl } from './parts/file-url.ts'
+import type { ContentPart } from './parts/part.ts'
+import { countedText, imageTokensOf } from './parts/part-tokens.ts'
 import { resultProblem } from './append/tool-results.ts'
 
 export { MAX_MENTIONS }
 
-export type ContentPart =
-  | { type: 'text'; text: string }
-  | { type: 'toolCall'; callId: string; name: string; arguments: unknown }
-  | {
-      type: 'toolResult'
-      callId: string
-      name: string
-      result: unknown
-      /** The turn that made the call, in any version; absent before the result is written, or if it is unknown. */
-      callTurnId?: string
-      /** The position of that turn, which all its versions share; absent before the result is written. */
-      callPosition?: number
-      /** The approval of the call, if the result was written because of the decision. Never given by a client. */
-      approvalId?: string
-    }
-  | FilePart
-  | { type: 'reasoning'; reasoning: string; signature?: string | null }
-  | { type: 'source'; url: string; title?: string | null }
-  | { type: 'data'; data: unknown }
+export type { ContentPart } from './parts/part.ts'
 
 /** Maximum number of characters (code points) of a part's text. The turn's bytes are limited by Limits.turnBytes. */
 const MAX_TEXT = 16 * 1024 * 1024

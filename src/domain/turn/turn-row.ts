@@ -8,7 +8,7 @@ import { indexEntry } from '../memory/indexing/index-entry.ts'
 import { kindOfCredential } from '../kernel/rights/principal.ts'
 import type { Viewer } from '../kernel/view.ts'
 import type { Content } from './content.ts'
-import { digest } from './digest.ts'
+import { digest } from './append/turn-input.ts'
 import type { Turn } from './turn.ts'
 import type { ParsedTurn } from './append/turn-input.ts'
 

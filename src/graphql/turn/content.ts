@@ -1,8 +1,8 @@
 // The content parts of a turn: their output types and input types.
 
 import { isDamaged, partsOf, type ContentPart as Part } from '../../domain/turn/content.ts'
-import { MAX_CAPTION } from '../../domain/turn/file-part.ts'
-import { MAX_URL, URL_SCHEMES } from '../../domain/turn/file-url.ts'
+import { MAX_CAPTION } from '../../domain/turn/parts/file-part.ts'
+import { MAX_URL, URL_SCHEMES } from '../../domain/turn/parts/file-url.ts'
 import { FILES_PATH } from '../../domain/conversation/attachment/file-links.ts'
 import { builder } from '../kernel/builder.ts'
 import { AttachmentObject } from './attachment.ts'

@@ -1,8 +1,10 @@
-// The file store of a database in memory: the files are lost with the process.
+// The file store of a database in memory, for tests and for the library without a data directory. The files are lost with
+// the process.
 
 import { Readable } from 'node:stream'
 import { checkKey, type FileStore } from './file-store.ts'
 
+/** Keeps copies, so that the caller may change the bytes that it has put. */
 export function createMemoryFiles(): FileStore {
   const files = new Map<string, Buffer>()
   return {

@@ -47,6 +47,7 @@ import {
 } from '../../../src/domain/turn/history.ts'
 import { getApprovalPages } from '../../../src/domain/agent/run/approval/approval.ts'
 import { requestedApprovals } from '../../support/approvals.ts'
+import { png, uploadPng } from '../../support/files.ts'
 import { EVERYTHING } from '../../support/turn-json.ts'
 import { WRITER } from '../../support/writer.ts'
 import { SYSTEM } from '../../../src/store/db/scope.ts'
@@ -549,6 +550,23 @@ const TURNS: Call[] = [
     conditions: ['foreignState'],
     is: 'CHANGE',
     run: async (cell) => domain.deleteSharedState(cell.deps, cell.viewer, await stateOf(cell)),
+  },
+  {
+    verb: 'uploadFile',
+    is: 'CHANGE',
+    run: ({ deps, viewer, given }) =>
+      domain.uploadFile(deps, viewer, { conversationId: given.id, bytes: png(1, 1, unique()) }),
+  },
+  {
+    verb: 'getAttachment',
+    async run(cell) {
+      const { deps, viewer, given } = cell
+      const guest = trustedAs(cell, 'guest')
+      const { id } = await uploadPng(deps, guest, given.id, unique())
+      const turn = { role: 'USER' as const, parts: [{ file: { attachmentId: id } }] }
+      await domain.appendTurn(deps, guest, { conversationId: given.id, turn })
+      return isSeen(cell, (await domain.getAttachment(deps, viewer, id)) !== null)
+    },
   },
   {
     verb: 'getSharedStates',

@@ -49,6 +49,8 @@ describe('a secret in a file', () => {
       'JWT_SECRET_FILE',
       'JWKS_URL_FILE',
       'INTEGRITY_KEY_FILE',
+      'FILES_S3_SECRET_FILE',
+      'PUBLIC_URL_FILE',
     ])
     expect(loadConfig({ PORT_FILE: file('port', '4100') }).port).toBe(4000)
   })

@@ -18,6 +18,8 @@ import type { Platform } from '../../kernel/platform.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import type { FileLinks, Link } from './file-links.ts'
 
+export type { ByteRange } from '../../../store/files/file-store.ts'
+
 export type Attachment = {
   id: string
   /** SHA-256 of the bytes, in hexadecimal. */

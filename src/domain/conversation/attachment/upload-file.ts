@@ -14,7 +14,6 @@ import {
   type NewAttachment,
 } from '../../../store/sql/conversation/attachment/attachments.ts'
 import { delayDeletion, isDelayed } from '../../../store/sql/conversation/attachment/file-deletions.ts'
-import { auditRecord } from '../../kernel/audit/line.ts'
 import { id, name, parse } from '../../kernel/input.ts'
 import { newId } from '../../kernel/id.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
@@ -128,8 +127,6 @@ async function writeRow(deps: UploadDeps, viewer: Viewer, file: NewAttachment): 
     await requireSpace(tx, tenant, file, deps.files.limits)
     if (!(await isDelayed(tx, { tenant, sha256 }))) throw new BytesLost()
     await insertAttachment(tx, file)
-    const details = { bytes: file.bytes, mediaType: file.mediaType }
-    await deps.audit.append(tx, [auditRecord(viewer, 'uploadFile', [conversationId, file.id], { details })])
     if (seq !== null) afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
     return { attachment: file, deduplicated: false }
   })

@@ -14,6 +14,7 @@ import { readFactsAfter, readListAfter } from '../../../store/sql/trust/transfer
 import type { OpenContent } from '../../../store/sql/turn/streaming/open-content.ts'
 import type { ExportedObject } from '../../../store/sql/trust/transfer/exported-conversation.ts'
 import { abortedParts } from '../../turn/streamed-part.ts'
+import { attachments } from './export-files.ts'
 import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult, FIRST_PLACE, type Stage } from './position.ts'
 
 type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>
@@ -61,7 +62,9 @@ async function conversations(
     // It was deleted after readNextConversation.
     return { objects: [], next: { at: 'conversations', after: toPlace(found) } }
   }
-  const next: Stage = { at: 'entries', conversation: toPlace(found), head: settings.lastSeq, seq: 0 }
+  const place = toPlace(found)
+  const files = { id: '', offset: 0, isOwn: false }
+  const next: Stage = { at: 'attachments', conversation: place, head: settings.lastSeq, ...files }
   return { objects: linesOf('conversation', [settings]), next }
 }
 
@@ -129,6 +132,8 @@ export async function completeStep(deps: StepDeps, of: ConversationsOf, stage: S
   switch (stage.at) {
     case 'conversations':
       return conversations(deps, of, stage)
+    case 'attachments':
+      return attachments(deps, of, stage)
     case 'entries':
       return entries(deps, of, stage)
     case 'participants':

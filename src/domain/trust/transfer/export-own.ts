@@ -11,6 +11,7 @@ import { getConversations } from '../../conversation/conversation.ts'
 import { toParticipant } from '../../conversation/participant/participant.ts'
 import { getProfiles } from '../../memory/profile/profile.ts'
 import type { Viewer } from '../../kernel/view.ts'
+import { attachments } from './export-files.ts'
 import { linesOf, STEP_BYTES, STEP_ROWS, type StepDeps, type StepResult, FIRST_PLACE, type Stage } from './position.ts'
 
 type StageAt<At extends Stage['at']> = Extract<Stage, { at: At }>
@@ -38,7 +39,8 @@ async function conversations(
     const { actor, kind, displayName, joinedAt, leftAt, lastReadSeq } = own
     objects.push({ type: 'participant', actor, kind, displayName, joinedAt, leftAt, lastReadSeq })
   }
-  return { objects, next: { at: 'turns', conversation: place, position: 0, seq: 0 } }
+  const files = { id: '', offset: 0, isOwn: true }
+  return { objects, next: { at: 'attachments', conversation: place, head: 0, ...files } }
 }
 
 async function turns({ pool }: StepDeps, of: ConversationsOf, stage: StageAt<'turns'>): Promise<StepResult> {
@@ -85,6 +87,8 @@ export async function ownStep(deps: StepDeps, of: ConversationsOf, stage: Stage)
   switch (stage.at) {
     case 'conversations':
       return conversations(deps, of, stage)
+    case 'attachments':
+      return attachments(deps, of, stage)
     case 'turns':
       return turns(deps, of, stage)
     case 'facts':

@@ -8,12 +8,11 @@ import { withTransaction } from '../../../store/db/tx.ts'
 import { auditRecord } from '../../kernel/audit/line.ts'
 import { authorize, requirePermits } from '../../kernel/rights/authorize.ts'
 import { id, parse } from '../../kernel/input.ts'
-import type { Platform } from '../../kernel/platform.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { chainHash, sha256, printLine, type EndLine } from './format.ts'
 import { completeStep } from './export-complete.ts'
 import { ownStep } from './export-own.ts'
-import { type Step, decodePosition, encodePosition, firstPosition, type Position } from './position.ts'
+import { type Step, type StepDeps, decodePosition, encodePosition, firstPosition, type Position } from './position.ts'
 import { conditionsOfExport, findTransfer, toTransfer, type Transfer } from './transfer.ts'
 
 /** Number of lines at which a page ends. */
@@ -55,7 +54,7 @@ const endLine = (manifest: string, { lines, counts, chain }: Position): EndLine 
  * @throws InvalidInput @throws NotFound @throws NotAllowed if rights.ts denies the call
  * @throws Conflict if the export was cancelled, or its conversation was deleted
  */
-export async function continueExport(deps: Platform, viewer: Viewer, input: ContinueExportInput): Promise<ExportPage> {
+export async function continueExport(deps: StepDeps, viewer: Viewer, input: ContinueExportInput): Promise<ExportPage> {
   authorize(viewer, 'continueExport')
   const { transferId, after } = parse(continueExportInput, input)
   const { tenant } = viewer

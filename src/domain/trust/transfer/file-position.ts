@@ -3,7 +3,7 @@
 // imports it. Pure, except that the position is changed in place.
 
 import { chainHash, sha256, BadLine, MAX_LINE_BYTES, parseLine, type Line } from './format.ts'
-import { checkOrder, NO_SHARED_STATE, withSharedState, type OrderState } from './import/import-state.ts'
+import { bytesOfLine, checkOrder, NO_SHARED_STATE, withSharedState, type OrderState } from './import/import-state.ts'
 
 export type FilePosition = {
   /** The first line. */
@@ -30,7 +30,12 @@ function advanced(state: FilePosition['state'], line: Line): FilePosition['state
         hasHead: false,
         participants: 0,
         sharedState: NO_SHARED_STATE,
+        fileBytes: 0,
       }
+    case 'attachment':
+      return { ...state!, fileBytes: line.bytes }
+    case 'fileBytes':
+      return { ...state!, fileBytes: state!.fileBytes - bytesOfLine(line).length }
     case 'entry':
       return { ...state!, seq: line.seq }
     case 'participant':

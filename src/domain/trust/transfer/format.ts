@@ -24,6 +24,7 @@ import { nearest } from '../../../text/nearest.ts'
 import { MAX_WRITERS } from '../../conversation/shared-state/shared-state.ts'
 import { stateValue } from '../../conversation/shared-state/state-input.ts'
 import { jsonSchema } from '../../kernel/json-schema.ts'
+import type { Line, Values } from './line-types.ts'
 import { statementShape } from '../../memory/fact/content-hash.ts'
 import { id, isTooDeep, json, name, storable, TOO_DEEP } from '../../kernel/input.ts'
 import { createHash } from 'node:crypto'
@@ -81,6 +82,7 @@ const NAMES = new Set([
   'clientId',
   'source',
   'updatedBy',
+  'uploadedBy',
 ])
 
 function typeOf({ key, type, nullable, fallback }: Column): z.ZodType {
@@ -96,6 +98,12 @@ const shapeOf = (list: readonly Column[], more: z.ZodRawShape = {}): z.ZodRawSha
 const seq = z.int().min(0).max(MAX_INTEGER)
 const turn = z.strictObject(shapeOf(columns.TURN, { id: id('turn'), position: seq.min(1), tokenCount: seq.optional() }))
 const summary = z.strictObject(shapeOf(columns.SUMMARY, { id: id('summary') }))
+
+/** Maximum number of bytes of a file in one line. */
+export const CHUNK_BYTES = 256 * 1024
+/** Maximum size of an imported file, in bytes: the largest value of MAX_FILE_BYTES. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+const BASE64 = /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/
 
 const windows = z
   .array(seq)
@@ -121,6 +129,23 @@ const LINES = {
       summary: summary.optional(),
     }),
   ),
+  attachment: z.strictObject(
+    shapeOf(columns.ATTACHMENT, {
+      type: z.literal('attachment'),
+      id: id('attachment'),
+      sha256: z.string().regex(/^[\da-f]{64}$/, 'must be a SHA-256'),
+      bytes: z.int().min(1).max(MAX_FILE_BYTES, `must be at most ${MAX_FILE_BYTES}`),
+    }),
+  ),
+  fileBytes: z.strictObject({
+    type: z.literal('fileBytes'),
+    /** The next bytes of the attachment before, in Base64. */
+    base64: z
+      .string()
+      .min(1)
+      .max(Math.ceil(CHUNK_BYTES / 3) * 4, `must be at most ${CHUNK_BYTES} bytes`)
+      .regex(BASE64, 'must be Base64'),
+  }),
   participant: z.strictObject(shapeOf(columns.PARTICIPANT, { type: z.literal('participant'), windows })),
   sharedState: z.strictObject(
     shapeOf(columns.SHARED_STATE, {
@@ -162,38 +187,7 @@ export type LineType = keyof typeof LINES
 /** @internal */
 export const LINE_TYPES = Object.keys(LINES) as readonly LineType[]
 
-/** An object with the properties of columns.ts. Values that equal the fallback of their column are absent. */
-export type Values = Record<string, unknown>
-export type TurnValues = Values & { id: string; position: number; actor: string; role: Role; text: string }
-export type EntryLine = Values & {
-  type: 'entry'
-  seq: number
-  kind: EntryKind
-  turn?: TurnValues
-  summary?: Values & { id: string; fromPosition: number; toPosition: number }
-}
-export type ConversationLine = Values & { type: 'conversation'; id: string; owner: string; lastSeq: number }
-export type ParticipantLine = Values & { type: 'participant'; actor: string }
-export type StateLine = Values & { type: 'sharedState'; key: string; writers: string[] }
-export type ConversationEnd = { type: 'conversationEnd'; id: string; sha256?: string }
-export type FactLine = Values & { type: 'fact'; id: string; sources: (Values & { conversationId?: string })[] }
-export type ListLine = Values & { type: 'profile' | 'erasure' | 'heldUser' }
-export type EndLine = {
-  type: 'end'
-  lines: number
-  counts: Record<string, number>
-  sha256: string
-  manifestSha256: string
-}
-export type Line =
-  | ConversationLine
-  | EntryLine
-  | ParticipantLine
-  | StateLine
-  | ConversationEnd
-  | FactLine
-  | ListLine
-  | EndLine
+export type * from './line-types.ts'
 
 const manifestShape = z.strictObject({
   type: z.literal('manifest'),

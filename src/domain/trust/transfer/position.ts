@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { InvalidInput } from '../../../errors.ts'
 import { FIRST_HASH } from './format.ts'
+import type { Files } from '../../conversation/attachment/attachment.ts'
 import type { Platform } from '../../kernel/platform.ts'
 import type { ConversationsOf } from '../../../store/sql/trust/transfer/exported-conversation.ts'
 
@@ -16,6 +17,15 @@ const place = z.object({ createdAt: z.iso.datetime(), id: z.string() })
 const stage = z.discriminatedUnion('at', [
   /** The conversation after the place. */
   z.object({ at: z.literal('conversations'), after: place }),
+  /** The attachments of a conversation after the id: of the next one, the bytes after `offset`. `isOwn`: only those of the user. */
+  z.object({
+    at: z.literal('attachments'),
+    conversation: place,
+    head: seq,
+    id: z.string(),
+    offset: seq,
+    isOwn: z.boolean(),
+  }),
   /** The entries of a conversation after `seq`, up to `head`. */
   z.object({ at: z.literal('entries'), conversation: place, head: seq, seq }),
   /** The turns of a conversation that a user may export, after the seqs. */
@@ -70,7 +80,7 @@ export type ExportedLine = { type: string } & Record<string, unknown>
 /** The lines of a step, in order, and the next stage. */
 export type StepResult = { objects: ExportedLine[]; next: Stage }
 
-export type StepDeps = Platform
+export type StepDeps = Platform & { files: Files }
 
 /** Reads the next lines of an export at that stage. */
 export type Step = (deps: StepDeps, scope: ConversationsOf, stage: Stage) => Promise<StepResult>

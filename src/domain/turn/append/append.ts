@@ -25,7 +25,7 @@ import {
 } from './turn-input.ts'
 import { single, type Appended, type AppendedTurns } from './appended.ts'
 import { contentOf, toParts, type Content } from '../content.ts'
-import { withAttachments, type AttachmentsOf } from '../file-part.ts'
+import { withAttachments, type AttachmentsOf } from '../parts/file-part.ts'
 import { placeResults, type GivenTurn } from './tool-results.ts'
 import { getTurns, type Turn } from '../turn.ts'
 import { toRow, toTurn } from '../turn-row.ts'

@@ -1,12 +1,12 @@
-// Schemas of the input that appends a turn, opens a streaming turn, or writes a newer version of a turn; and the token of
-// the writer of a streaming turn. The client generates the token, so a lost response does not lose it. Only its hash is
+// Schemas of the input that appends a turn, opens a streaming turn, or writes a newer version of a turn; the digest by
+// which repeated input is compared; and the token of the writer of a streaming turn. The client generates the token, so a lost response does not lose it. Only its hash is
 // stored, so readers of the database cannot write to the turn.
 
 import { z } from 'zod'
 import { Role } from '../../../store/generated/enums.ts'
 import { audience, count, id, metadata, name, pastTime, text } from '../../kernel/input.ts'
 import { parts } from '../content.ts'
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 
 const citation = z.object({
   documentId: text(1000).nullish(),
@@ -58,3 +58,21 @@ export const writerToken = text(WRITER_TOKEN.max).pipe(
 
 /** Returns the stored form of a token: SHA-256 in hexadecimal digits. */
 export const hashOfWriter = (token: string): string => hash('sha256', token, 'hex')
+
+/** Returns JSON with sorted keys and without null fields, so that equal values have the same text. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date)
+      ? Object.fromEntries(
+          Object.entries(inner)
+            .filter(([, v]) => v !== undefined && v !== null)
+            .sort(([a], [b]) => (a < b ? -1 : 1)),
+        )
+      : inner,
+  )
+}
+
+/** Digest that detects different content for the same clientId: 32 hex digits of SHA-256 over the canonical input. */
+export function digest(input: unknown): string {
+  return createHash('sha256').update(canonical(input)).digest('hex').slice(0, 32)
+}

@@ -1,8 +1,7 @@
 // The headers of a file: what a browser may do with it, its name, its tag, and the range that a request asks for. Pure.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Attachment } from '../../../domain/conversation/attachment/attachment.ts'
-import type { ByteRange } from '../../../store/files/file-store.ts'
+import type { Attachment, ByteRange } from '../../../domain/conversation/attachment/attachment.ts'
 
 /** Types that browsers show inside a page, without interpreting markup. */
 const INLINE = /^(?:image|audio|video)\/|^application\/pdf$/

@@ -9,6 +9,7 @@ import { schema } from '../../../../src/graphql/schema.ts'
 const KEPT: Record<string, readonly string[]> = {
   'Identifiers of Colloquy, and idempotency keys: a changed one would name nothing, or something else.': [
     'approvalId',
+    'attachmentId',
     'callTurnId',
     'clientId',
     'contextId',

@@ -11,7 +11,7 @@ import {
   type PartInput,
   isDamaged,
 } from '../../../../src/domain/turn/content.ts'
-import { digest } from '../../../../src/domain/turn/digest.ts'
+import { digest } from '../../../../src/domain/turn/append/turn-input.ts'
 import { InvalidInput } from '../../../../src/errors.ts'
 
 /** Counts characters, so that tests can verify the counted text. */

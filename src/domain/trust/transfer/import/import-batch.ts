@@ -2,83 +2,23 @@
 // by one statement however many conversations the batch has. Pure, except for the counts and rows that it collects.
 
 import { Conflict } from '../../../../errors.ts'
-import type {
-  ImportedCall,
-  ImportedResult,
-  ImportedTurn,
-  JournalHead,
-  LateFields,
-  NewConversation,
-  StoredConversation,
-} from '../../../../store/sql/trust/transfer/imported-conversation.ts'
+import type { LateFields } from '../../../../store/sql/trust/transfer/imported-conversation.ts'
 import { saltOf } from '../../../../text/words/hashed-terms.ts'
 import type { ContentPart } from '../../../turn/content.ts'
-import type { ConversationLine, EntryLine, ListLine, ParticipantLine, StateLine, Values } from '../format.ts'
-import {
-  isErasedState,
-  withoutContent,
-  withoutDetails,
-  withoutErased,
-  withoutTitle,
-  type Erased,
-} from './import-erased.ts'
+import type {
+  AttachmentLine,
+  ConversationLine,
+  EntryLine,
+  ListLine,
+  ParticipantLine,
+  StateLine,
+  Values,
+} from '../format.ts'
+import { count, newBatch, type Batch, type Stored } from './batch.ts'
+import { isErasedState, withoutContent, withoutDetails, withoutErased, withoutTitle } from './import-erased.ts'
+import { addAttachment, addBytes } from './import-files.ts'
 import type { Numbered, PreparedFact, PreparedTurn } from './import-lines.ts'
 import { mayQuote, NO_SHARED_STATE, withErased, withSharedState, type ImportState } from './import-state.ts'
-
-type In = Values & { conversationId: string }
-
-/** The rows to write, in the order of writing, and the lines to compare with the store. */
-export type Batch = {
-  conversations: NewConversation[]
-  entries: In[]
-  turns: ImportedTurn[]
-  calls: ImportedCall[]
-  results: ImportedResult[]
-  summaries: (In & { id: string })[]
-  heads: JournalHead[]
-  participants: In[]
-  sharedStates: In[]
-  published: LateFields[]
-  facts: PreparedFact[]
-  lists: ListLine[]
-  /** Lines of conversations that the store has. */
-  existing: (Numbered<ConversationLine | EntryLine | ParticipantLine | StateLine> & { conversationId: string })[]
-  /** Number of objects by type and outcome, for example `turn.added`. */
-  report: Record<string, number>
-  /** The conversation after the batch; null between conversations. */
-  state: ImportState | null
-  isEnd: boolean
-}
-
-/** What the store contains of the conversations that begin in the batch. */
-export type Stored = { tenant: string; now: number; erased: Erased; conversations: readonly StoredConversation[] }
-
-/** The outcomes that a report counts. @internal */
-export const OUTCOMES = ['added', 'unchanged', 'kept', 'erased', 'expired', 'duplicate'] as const
-type Outcome = (typeof OUTCOMES)[number]
-
-export function count(report: Record<string, number>, type: string, outcome: Outcome, number = 1): void {
-  if (number > 0) report[`${type}.${outcome}`] = (report[`${type}.${outcome}`] ?? 0) + number
-}
-
-const newBatch = (report: Record<string, number>, state: ImportState | null): Batch => ({
-  conversations: [],
-  entries: [],
-  turns: [],
-  calls: [],
-  results: [],
-  summaries: [],
-  heads: [],
-  participants: [],
-  sharedStates: [],
-  published: [],
-  facts: [],
-  lists: [],
-  existing: [],
-  report: { ...report },
-  state,
-  isEnd: false,
-})
 
 const conflict = (number: number, message: string) => new Conflict(`line ${number}: ${message}`)
 
@@ -131,6 +71,8 @@ function openConversation(batch: Batch, { line, number }: Numbered<ConversationL
     hasHead: false,
     participants: 0,
     sharedState: NO_SHARED_STATE,
+    fileBytes: 0,
+    file: null,
     erased: null,
     late,
     journal,
@@ -250,6 +192,12 @@ export function collect(
     switch (line.type) {
       case 'conversation':
         openConversation(batch, numbered as Numbered<ConversationLine>, stored)
+        break
+      case 'attachment':
+        addAttachment(batch, numbered as Numbered<AttachmentLine>, stored)
+        break
+      case 'fileBytes':
+        addBytes(batch, line)
         break
       case 'entry':
         addEntry(batch, numbered as Numbered<EntryLine>, stored)

@@ -22,6 +22,8 @@ function usersOf({ line }: Numbered): unknown[] {
       return [line.owner]
     case 'entry':
       return line.turn ? [line.turn.actor] : []
+    case 'attachment':
+      return [line.uploadedBy]
     case 'participant':
       return [line.actor]
     case 'sharedState':

@@ -8,13 +8,14 @@ import {
   readSharedStatesOf,
   type ExportedObject,
 } from '../../../../store/sql/trust/transfer/exported-conversation.ts'
+import { findAttachments } from '../../../../store/sql/trust/transfer/exported-attachments.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { EntryLine, StateLine, Values } from '../format.ts'
-import { count, type Batch } from './import-batch.ts'
+import { count, type Batch } from './batch.ts'
 import { asLine, compareEntry, isUnchanged } from './import-compare.ts'
 
 type Existing = Batch['existing'][number]
-type Deps = Pick<Platform, 'pool'>
+type Deps = Pick<Platform, 'pool' | 'db'>
 
 /** Maximum number of rows that one read returns, and number of bytes after which it ends. */
 const READ = { limit: 500, bytes: 4 * 1024 * 1024 }
@@ -104,6 +105,11 @@ export async function compareExisting(deps: Deps, tenant: string, { existing, re
     }
     const entries = lines.filter(({ line }) => line.type === 'entry')
     if (entries.length > 0) await compareEntries(deps, tenant, id, { lines: entries, report })
+    const attachments = lines.filter(({ line }) => line.type === 'attachment').map(({ line }) => line.id as string)
+    if (attachments.length > 0) {
+      const stored = await findAttachments(deps.db.of(tenant), tenant, attachments)
+      for (const each of attachments) count(report, 'attachment', stored.has(each) ? 'unchanged' : 'kept')
+    }
     const states = lines.filter(({ line }) => line.type === 'sharedState')
     if (states.length > 0) await compareSharedStates(deps, tenant, id, { lines: states, report })
     const participants = lines.filter(({ line }) => line.type === 'participant')

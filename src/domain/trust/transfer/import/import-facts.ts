@@ -15,7 +15,7 @@ import { lockFactsByKey, type FactKey } from '../../../../store/sql/memory/fact/
 import { latest } from '../../../memory/fact/active-fact.ts'
 import { visibilityOf } from '../../../memory/fact/write.ts'
 import type { Values } from '../format.ts'
-import { count } from './import-batch.ts'
+import { count } from './batch.ts'
 import type { PreparedFact } from './import-lines.ts'
 
 type Source = PreparedFact['sources'][number]

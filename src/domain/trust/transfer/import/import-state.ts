@@ -3,7 +3,7 @@
 import type { ConversationVisibility } from '../../../../store/generated/enums.ts'
 import { MAX_PARTICIPANTS } from '../../../conversation/participant/participant.ts'
 import { MAX_KEYS, TOTAL_BYTES } from '../../../conversation/shared-state/shared-state.ts'
-import { BadLine, type Line, type StateLine } from '../format.ts'
+import { BadLine, type AttachmentLine, type BytesLine, type Line, type StateLine } from '../format.ts'
 
 /**
  * What happens to the lines of a conversation. NEW: they are written. EXISTING: the store has the conversation, and they
@@ -13,6 +13,9 @@ export type ConversationMode = 'NEW' | 'EXISTING' | 'SKIPPED'
 
 /** The keys of shared state, and the size of their values in bytes of JSON. */
 type SharedStateSoFar = { keys: readonly string[]; bytes: number }
+
+/** An attachment, the number of its line, and the keys of the chunks that the file store has. */
+export type PendingFile = { line: AttachmentLine; number: number; chunks: readonly string[] }
 
 /** The conversation whose lines an import is reading. */
 export type ImportState = {
@@ -29,6 +32,10 @@ export type ImportState = {
   participants: number
   /** The shared state that was read. */
   sharedState: SharedStateSoFar
+  /** Number of bytes of the last attachment that have not been read. */
+  fileBytes: number
+  /** The attachment whose bytes are being read, and the SHA-256 of each chunk; null for none, or one that is not written. */
+  file: PendingFile | null
   /** The first and last position of turns that were erased on import; null for none. */
   erased: { from: number; to: number } | null
   /** The fields that the last step sets. */
@@ -44,7 +51,10 @@ export type ImportState = {
 }
 
 /** The part of the state that `checkOrder` needs. */
-export type OrderState = Pick<ImportState, 'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants' | 'sharedState'>
+export type OrderState = Pick<
+  ImportState,
+  'id' | 'seq' | 'lastSeq' | 'hasHead' | 'participants' | 'sharedState' | 'fileBytes'
+>
 
 export const NO_SHARED_STATE: SharedStateSoFar = { keys: [], bytes: 0 }
 
@@ -66,6 +76,22 @@ function checkSharedState(before: SharedStateSoFar, line: StateLine): void {
   }
 }
 
+/** Returns the bytes of a line. */
+export const bytesOfLine = ({ base64 }: BytesLine): Buffer => Buffer.from(base64, 'base64')
+
+/** Checks that the line belongs to the attachment before, and all its bytes precede other lines. @throws BadLine */
+function checkFile({ fileBytes, seq, hasHead }: OrderState, line: Line): void {
+  if (line.type === 'fileBytes') {
+    const { length } = bytesOfLine(line)
+    if (length > fileBytes)
+      throw new BadLine(`has ${length} bytes of a file that has ${fileBytes} more: lines are missing`)
+  } else if (fileBytes > 0) {
+    throw new BadLine(`of type ${line.type} follows an attachment of which ${fileBytes} bytes are missing`)
+  } else if (line.type === 'attachment' && (seq > 0 || hasHead)) {
+    throw new BadLine('of type attachment must not follow entries, participants or shared state')
+  }
+}
+
 const TOP_LEVEL = new Set(['conversation', 'fact', 'profile', 'erasure', 'heldUser', 'end'])
 
 /** Checks that the line may follow, in the conversation of that state; null between conversations. @throws BadLine */
@@ -76,6 +102,8 @@ export function checkOrder(state: OrderState | null, line: Line): void {
       throw new BadLine(`of type ${type} belongs to no conversation: lines are missing before it`)
     return
   }
+  checkFile(state, line)
+  if (type === 'attachment' || type === 'fileBytes') return
   if (type === 'entry') {
     if (state.hasHead) throw new BadLine('of type entry must not follow participants or shared state')
     const expected = state.seq + 1

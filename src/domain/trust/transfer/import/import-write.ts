@@ -21,10 +21,14 @@ import {
   insertListed,
   readAuthors,
 } from '../../../../store/sql/trust/transfer/imported-memory.ts'
+import {
+  allowMissingAttachments,
+  insertAttachments,
+} from '../../../../store/sql/trust/transfer/exported-attachments.ts'
 import { hashOfUser } from '../../erasure/receipt.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { ListLine } from '../format.ts'
-import { count, type Batch } from './import-batch.ts'
+import { count, type Batch } from './batch.ts'
 import { writeFactLines } from './import-facts.ts'
 import { ABANDONED_MS } from '../transfer.ts'
 
@@ -43,6 +47,13 @@ async function writeTranscripts(tx: Tx, tenant: string, batch: Batch): Promise<v
     const used = conversations.find(({ id }) => !written.has(id))
     if (used) throw usedId('conversation', used.id)
   }
+  const files = batch.attachments.map(({ line: { type: _type, ...line }, conversationId }) => ({
+    ...line,
+    conversationId,
+  }))
+  const attachment = await insertAttachments(tx, files)
+  if (attachment !== null) throw usedId('attachment', attachment)
+  if (batch.turns.length > 0) await allowMissingAttachments(tx)
   await insertEntries(tx, batch.entries)
   const turn = await insertTurns(tx, batch.turns)
   if (turn !== null) throw usedId('turn', turn)

@@ -16,11 +16,14 @@ import { withTransaction } from '../../../../store/db/tx.ts'
 import { auditRecord } from '../../../kernel/audit/line.ts'
 import { authorize } from '../../../kernel/rights/authorize.ts'
 import { count, id, parse } from '../../../kernel/input.ts'
+import type { Files } from '../../../conversation/attachment/attachment.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import { parseManifest } from '../format.ts'
-import { collect, type Batch } from './import-batch.ts'
+import type { Batch } from './batch.ts'
+import { collect } from './import-batch.ts'
 import { findErased } from './import-erased.ts'
+import { storeFiles } from './import-files.ts'
 import { compareExisting } from './import-existing.ts'
 import { subjectsOf } from './import-facts.ts'
 import { prepareLines, readLines, type Numbered } from './import-lines.ts'
@@ -37,6 +40,8 @@ const continueImportInput = z.object({
   lines: z.array(z.string()).min(1, 'must not be empty').max(BATCH_LINES, `must have at most ${BATCH_LINES} lines`),
 })
 export type ContinueImportInput = z.input<typeof continueImportInput>
+
+type ImportDeps = Platform & { files: Files }
 
 /** @throws Conflict unless the transfer can be continued after `offset` lines */
 function checkOffset({ state, lines }: TransferRow, offset: number): void {
@@ -126,7 +131,7 @@ async function write(
  * lines are missing before `offset`; or if the import was cancelled
  * @throws NotFound @throws NotAllowed if rights.ts denies the call
  */
-export async function continueImport(deps: Platform, viewer: Viewer, input: ContinueImportInput): Promise<Transfer> {
+export async function continueImport(deps: ImportDeps, viewer: Viewer, input: ContinueImportInput): Promise<Transfer> {
   authorize(viewer, 'continueImport')
   const { transferId, offset, lines: given } = parse(continueImportInput, input)
   const { tenant } = viewer
@@ -142,6 +147,7 @@ export async function continueImport(deps: Platform, viewer: Viewer, input: Cont
   try {
     const batch = collect(lines, await readStored(deps, tenant, lines), row.report, state)
     await compareExisting(deps, tenant, batch)
+    await storeFiles(deps, tenant, batch)
     const number = batch.isEnd ? texts.length - 1 : texts.length
     return await write(deps, viewer, row, { batch, read: { ...read, number } })
   } catch (error) {

@@ -169,6 +169,19 @@ export const SHARED_STATE: readonly Column[] = [
   column('updatedAt', 'timestamptz'),
 ]
 
+export const ATTACHMENT: readonly Column[] = [
+  column('id', 'text'),
+  column('sha256', 'text'),
+  column('bytes', 'integer'),
+  column('mediaType', 'text'),
+  optional('fileName', 'text'),
+  optional('width', 'integer'),
+  optional('height', 'integer'),
+  column('uploadedBy', 'text'),
+  optional('clientId', 'text'),
+  column('createdAt', 'timestamptz'),
+]
+
 export const FACT: readonly Column[] = [
   column('id', 'text'),
   optional('userId', 'text'),

@@ -23,6 +23,7 @@ import { NotFound } from '../../../../../src/errors.ts'
 import { countUserTurns } from '../../../../../src/store/sql/memory/profile/count-user-turns.ts'
 import { requestedApprovals } from '../../../../support/approvals.ts'
 import { backends } from '../../../../support/backend.ts'
+import { uploadPng } from '../../../../support/files.ts'
 import { createScriptedProvider } from '../../../../support/scripted-provider.ts'
 import { useWorld, type Tenant } from '../../../../support/world.ts'
 import { WRITER } from '../../../../support/writer.ts'
@@ -74,6 +75,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     })
     const context = await buildContext(deps, ann, { conversationId, tokenBudget: 1000, store: true })
     await updateSharedState(deps, ann, { conversationId, key: 'plan', value: 'canary' })
+    // The attachment is deleted without a turn, too.
+    await uploadPng(deps, ann, conversationId)
     // Keeps a former state.
     await pinTurn(deps, ann, { turnId: publicTurn.id })
     await refreshUserProfile(deps, ann, { userId: user })

@@ -1,23 +1,11 @@
 // File parts: files by their URL, and attachments, which are known by their URN until the attachment is read.
 
 import { z } from 'zod'
-import type { Db } from '../../store/db/db.ts'
-import { idOfUrn, ownAttachments, unusable, urnOf, type Attachment } from '../conversation/attachment/attachment.ts'
-import { id, name, text } from '../kernel/input.ts'
-import type { ContentPart } from './content.ts'
+import type { Db } from '../../../store/db/db.ts'
+import { idOfUrn, ownAttachments, unusable, urnOf, type Attachment } from '../../conversation/attachment/attachment.ts'
+import { id, name, text } from '../../kernel/input.ts'
 import { fileUrl } from './file-url.ts'
-
-/** A file by its URL. That of an attachment is its URN (`urnOf`). */
-export type FilePart = {
-  type: 'file'
-  mediaType: string
-  url: string
-  fileName?: string | null
-  caption?: string | null
-  /** The attachment; absent for other files. The function use_attachments reads `attachmentId` of stored parts. */
-  attachmentId?: string
-  attachment?: Pick<Attachment, 'sha256' | 'bytes' | 'width' | 'height'>
-}
+import type { ContentPart, FilePart } from './part.ts'
 
 /** Maximum number of characters (code points) of a caption. */
 export const MAX_CAPTION = 1_000

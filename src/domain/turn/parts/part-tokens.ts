@@ -1,7 +1,7 @@
 // What is counted as the tokens of a turn's content: the text of each part, and a number for each image. Pure.
 
-import { imageTokens } from '../conversation/attachment/image-size.ts'
-import type { ContentPart } from './content.ts'
+import { imageTokens } from '../../conversation/attachment/image-size.ts'
+import type { ContentPart } from './part.ts'
 
 /** Returns the text of a part for counting tokens: approximately the text that a model reads. */
 export function countedText(part: ContentPart): string {

@@ -1,7 +1,7 @@
 // Validates the URL of a file part. Clients show it as a link or image, so it must not run a script when opened.
 
 import { z } from 'zod'
-import { text } from '../kernel/input.ts'
+import { text } from '../../kernel/input.ts'
 
 /** Maximum length of a URL, in characters. It also limits the content of a data URL. */
 export const MAX_URL = 8192

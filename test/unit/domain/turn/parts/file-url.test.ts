@@ -1,7 +1,7 @@
 // A file part rejects URLs that are relative, too long, or could run a script when a client opens them.
 
 import { describe, expect, it } from 'vitest'
-import { fileUrl, MAX_URL } from '../../../../src/domain/turn/file-url.ts'
+import { fileUrl, MAX_URL } from '../../../../../src/domain/turn/parts/file-url.ts'
 
 describe('the URL of a file', () => {
   it.each([
