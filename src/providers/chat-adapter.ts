@@ -34,10 +34,11 @@ export type ChatModel = {
   explain(error: unknown, isAccepted: boolean, label: string): ProviderCallFailed
 }
 
-export type ChatAdapter = Required<ProviderAdapter> & {
-  /** Ends running calls. Later calls fail with `CLOSED`. Idempotent. */
-  close(): Promise<void>
-}
+export type ChatAdapter = Required<Pick<ProviderAdapter, 'complete' | 'completeStream'>>
+  & Pick<ProviderAdapter, 'fetchesUrl'> & {
+    /** Ends running calls. Later calls fail with `CLOSED`. Idempotent. */
+    close(): Promise<void>
+  }
 
 export function createChatAdapter(model: ChatModel): ChatAdapter {
   const running = new Set<AbortController>()

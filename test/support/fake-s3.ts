@@ -31,7 +31,7 @@ function problemOf({ method, url, headers }: IncomingMessage, body: Buffer): str
   const canonical = [method, url, '', lines, signed, payload].join('\n')
   const scope = `${day}/${region}/s3/aws4_request`
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n')
-  const key = [region!, 's3', 'aws4_request'].reduce(hmac, hmac(`AWS4${S3_KEY.secretAccessKey}`, day!))
+  const key = [region, 's3', 'aws4_request'].reduce(hmac, hmac(`AWS4${S3_KEY.secretAccessKey}`, day!))
   return hmac(key, text).toString('hex') === signature ? null : 'signature'
 }
 

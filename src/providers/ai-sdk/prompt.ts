@@ -103,7 +103,7 @@ function toFile(part: ProviderFilePart, urls: SupportedUrls): UserPart {
 }
 
 /** Whether the model can fetch files of the media type from the URL. The keys of `urls` may be patterns: `image/*`. */
-const isSupported = (urls: SupportedUrls, mediaType: string, url: string): boolean =>
+export const isSupported = (urls: SupportedUrls, mediaType: string, url: string): boolean =>
   URL.canParse(url)
   && Object.entries(urls).some(([type, patterns]) => {
     const prefix = type.replace(/\*.*$/, '')

@@ -12,7 +12,7 @@ import type { ReplyPiece } from '../reply.ts'
 import { failureCodeOf, isTooLongFailure, pauseOf } from '../http-failure.ts'
 import { parseArguments } from '../message-parts.ts'
 import { ProviderCallFailed, type ProviderTokenUsage } from '../ports/provider-adapter.ts'
-import { callOptions } from './prompt.ts'
+import { callOptions, isSupported } from './prompt.ts'
 
 /** The members of an AI SDK 6 model that the provider uses. `LanguageModelV3` of @ai-sdk/provider has them. */
 export type AiSdkModel = {
@@ -50,7 +50,8 @@ export function createAiSdkProvider(given: AiSdkModel, { stallMs = STALL_MS } = 
     },
     explain: failureOf,
   })
-  return { adapter, defaultModel: model.modelId, models: [model.modelId] }
+  const fetchesUrl = async (mediaType: string, url: string) => isSupported(await model.supportedUrls, mediaType, url)
+  return { adapter: { ...adapter, fetchesUrl }, defaultModel: model.modelId, models: [model.modelId] }
 }
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV3StreamPart>

@@ -30,7 +30,7 @@ export function createOpenAiProvider(settings: OpenAiProviderSettings): ChatAdap
   const isOpenAi = /(^|\.)openai(\.azure)?\.com$/.test(new URL(baseUrl).hostname)
   const maxTokensField = isOpenAi ? 'max_completion_tokens' : 'max_tokens'
   const label = ({ metadata }: ProviderCallParams) => `${metadata.provider}:${metadata.model}`
-  return createChatAdapter({
+  const adapter = createChatAdapter({
     label,
     stallMs,
     async open(params, { signal, isAlive }) {
@@ -48,7 +48,11 @@ export function createOpenAiProvider(settings: OpenAiProviderSettings): ChatAdap
     },
     explain: (error, isAccepted, name) => failureOf(error, isAccepted, { label: name, settings: settingNames }),
   })
+  // Servers of models on the operator's own machines fetch no images.
+  return { ...adapter, fetchesUrl: (mediaType, url) => isOpenAi && isImageOfWeb(mediaType, url) }
 }
+
+const isImageOfWeb = (mediaType: string, url: string) => mediaType.startsWith('image/') && url.startsWith('https:')
 
 /** Whether the reply has a content type that only other services send. Servers of models may omit the type. */
 const isOtherFormat = ({ headers }: Response) =>

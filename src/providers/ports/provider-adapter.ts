@@ -39,6 +39,8 @@ export interface ProviderFilePart {
   fileName?: string | null
   /** What the file shows or contains. */
   caption?: string | null
+  /** The image whose bytes are not loaded yet. Adapters never receive it: the caller replaces it by a URL. */
+  image?: { id: string; sha256: string; bytes: number }
 }
 
 /** The sources of a message, for adapters that cite them. This part is not sent to models. */
@@ -166,6 +168,8 @@ export interface ProviderAdapter {
    * @throws ProviderCallFailed, or the signal's reason after an abort
    */
   completeStream?(params: ProviderCallParams): Promise<ProviderStream>
+  /** Whether the provider fetches files of the type from the URL. Default: no, so that files are sent as data URLs. */
+  fetchesUrl?(mediaType: string, url: string): boolean | Promise<boolean>
 }
 
 /**

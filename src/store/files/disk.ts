@@ -17,7 +17,11 @@ const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 
 async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(path, 'r')
-  await handle.sync().finally(() => handle.close())
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }
 
 async function write(path: string, bytes: Buffer): Promise<void> {

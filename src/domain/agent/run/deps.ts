@@ -1,6 +1,7 @@
 // The dependencies of runs: the dependencies of turns, their versions, streaming turns and contexts, the server's tools,
 // and limits.
 
+import type { Files } from '../../conversation/attachment/attachment.ts'
 import type { ContextDeps } from '../../memory/context/deps.ts'
 import type { StreamDeps } from '../../turn/streaming/delta-queue.ts'
 import type { AppendDeps } from '../../turn/append/append-queue.ts'
@@ -19,4 +20,4 @@ export type RunLimits = {
 export type RunDeps = AppendDeps
   & SupersedeDeps
   & StreamDeps
-  & ContextDeps & { tools: Tools; runs: ActiveRuns; runLimits: RunLimits }
+  & ContextDeps & { files: Files; tools: Tools; runs: ActiveRuns; runLimits: RunLimits }

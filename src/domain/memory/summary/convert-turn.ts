@@ -21,7 +21,7 @@ function renderPart(part: ContentPart): string {
     case 'toolResult':
       return `(${part.name} answered ${detail(part.result)})`
     case 'file':
-      return `(file ${part.fileName ?? part.url}, ${part.mediaType}${part.caption ? `: ${part.caption}` : ''})`
+      return `(file ${part.fileName ?? (part.attachmentId ? 'without a name' : part.url)}, ${part.mediaType}${part.caption ? `: ${part.caption}` : ''})`
     case 'source':
       return `(source ${part.title ?? part.url})`
     case 'data':

@@ -22,7 +22,7 @@ export const fileInput = z
     caption: text(MAX_CAPTION).nullish(),
   })
   .refine(({ url, attachmentId }) => isGiven(url) !== isGiven(attachmentId), 'must have either url or attachmentId')
-  .refine(({ mediaType, url }) => isGiven(mediaType) || !isGiven(url) || idOfUrn(url!) !== null, {
+  .refine(({ mediaType, url }) => isGiven(mediaType) || !isGiven(url) || idOfUrn(url ?? '') !== null, {
     path: ['mediaType'],
     message: 'is required with url',
   })

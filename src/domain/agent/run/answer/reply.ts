@@ -15,6 +15,7 @@ import type { PartInput } from '../../../turn/content.ts'
 import type { Turn } from '../../../turn/turn.ts'
 import type { Viewer } from '../../../kernel/view.ts'
 import { callProvider, isRefusal } from './call-provider.ts'
+import { sendImages } from './send-images.ts'
 import { notAllowed, readerOf, sourcesFor } from '../credential.ts'
 import type { RunDeps } from '../deps.ts'
 import { RunFailure, failureOf } from './failure.ts'
@@ -149,7 +150,8 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   const progress = { attempts: 0, length: 0, isBlank: true }
   const key = { tenant: run.tenant, runId: run.id }
   try {
-    const params = { messages: prompt.messages, ...paramsOf(held) }
+    const call = { files: deps.files, tenant: run.tenant, adapter: provider.adapter }
+    const params = { messages: await sendImages(call, prompt.messages), ...paramsOf(held) }
     const { result, calls } = await callProvider(provider.adapter, params, {
       clock: deps.clock,
       stallMs: provider.limitsSilence ? deps.runLimits.maxMs : deps.runLimits.stallMs,

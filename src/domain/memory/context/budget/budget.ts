@@ -6,6 +6,7 @@
 
 import type { TokenCounter } from '../../../../text/tokens.ts'
 import type { ContentPart } from '../../../turn/content.ts'
+import { imageTokensOf } from '../../../turn/parts/part-tokens.ts'
 import { contentOf, type Message } from '../message.ts'
 import { FORMATS, OPENING_JSON, piecesOf, type Format } from '../render.ts'
 
@@ -148,6 +149,8 @@ export async function sizeOf(
   unanswered: ReadonlySet<string> = new Set(),
 ): Promise<Size> {
   const size = { ...NOTHING, messages: 1, chars: charsOf(message) }
+  // Providers get images in messages of users only.
+  const images = message.role === 'USER' ? imageTokensOf(message.parts) : 0
   // Several formats often have the same piece, for example for text without a name: count it once.
   const counts = new Map<string, number>()
   for (const format of FORMATS) {
@@ -159,6 +162,7 @@ export async function sizeOf(
       }
       size[format] += TOKENS_PER_MESSAGE + count
     }
+    size[format] += images
   }
   return size
 }
@@ -179,8 +183,11 @@ export async function sizeOfVariant(
 }
 
 /** Returns the part without the fields that are not sent to providers. */
-const sentPart = (part: ContentPart) =>
-  part.type === 'toolResult' ? { ...part, callTurnId: undefined, callPosition: undefined, approvalId: undefined } : part
+function sentPart(part: ContentPart): object {
+  if (part.type === 'file') return { ...part, attachmentId: undefined, attachment: undefined }
+  if (part.type !== 'toolResult') return part
+  return { ...part, callTurnId: undefined, callPosition: undefined, approvalId: undefined }
+}
 
 /** Returns the length of a message's text and of the JSON of its other parts, in UTF-16 units. */
 function charsOf({ parts }: Message): number {

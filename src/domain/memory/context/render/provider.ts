@@ -3,12 +3,19 @@
 
 import { isFetchable } from '../../../../providers/message-parts.ts'
 import type { ProviderContentPart, ProviderMessage } from '../../../../providers/ports/provider-adapter.ts'
-import type { ContentPart } from '../../../turn/content.ts'
+import type { ContentPart, FilePart } from '../../../turn/parts/part.ts'
 import type { Message } from '../message.ts'
 import { callsOf, textOf, toText, type RenderStep } from './step.ts'
 
+/** Returns the attachment of an image, whose bytes are loaded before the call; null for other parts. */
+function imageOf({ mediaType, attachmentId: id, attachment }: FilePart) {
+  if (id === undefined || !attachment || !mediaType.startsWith('image/')) return null
+  return { id, sha256: attachment.sha256, bytes: attachment.bytes }
+}
+
 function contentPart(part: ContentPart): ProviderContentPart[] {
-  if (part.type === 'file' && isFetchable(part)) {
+  const image = part.type === 'file' ? imageOf(part) : null
+  if (part.type === 'file' && (image || isFetchable(part))) {
     const { mediaType, url, fileName, caption } = part
     return [
       {
@@ -17,6 +24,7 @@ function contentPart(part: ContentPart): ProviderContentPart[] {
         url,
         ...(fileName == null ? null : { fileName }),
         ...(caption == null ? null : { caption }),
+        ...(image && { image }),
       },
     ]
   }

@@ -24,7 +24,7 @@ describe.each(backends)('files over HTTP on $name', (backend) => {
     const upload = async (body: BodyInit, type?: string, query = '') => {
       const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type }
       const response = await send(`?conversation=${conversation}${query}`, { method: 'POST', body, headers })
-      return { status: response.status, body: (await response.json()) as any }
+      return { status: response.status, body: await response.json() }
     }
     return { tenant, conversation, send, upload, headersOf }
   }
