@@ -11,6 +11,7 @@ import {
   type ChatAnswer,
   type ChatState,
 } from '../client/chat/chat.ts'
+import type { Client } from '../client/index.ts'
 import { createChunker } from './chunks.ts'
 import { toAnswers, type ConversationMessage } from './messages.ts'
 
@@ -34,6 +35,7 @@ export const IDLE_MS = 60_000
 
 export type StreamOptions = {
   pageTools: ReadonlySet<string>
+  fileUrl: Client['fileUrl']
   /** Time without any change after which a stream ends although an answer is expected, ms. A running run has no limit. */
   idleMs: number
 }
@@ -52,10 +54,10 @@ type Progress = {
 export function progressOf(
   state: ChatState,
   wanted: Wanted,
-  { pageTools }: Pick<StreamOptions, 'pageTools'>,
+  { pageTools, fileUrl }: Pick<StreamOptions, 'pageTools' | 'fileUrl'>,
 ): Progress {
   const { turns, busy, waiting, ...found } = answersIn(state, wanted)
-  const answers = toAnswers(turns, { approvals: state.answering?.approvals ?? [], pageTools }).filter(
+  const answers = toAnswers(turns, { approvals: state.answering?.approvals ?? [], pageTools, fileUrl }).filter(
     ({ message }) => message.role === 'assistant' && (wanted.includes?.(message) ?? true),
   )
   const isDone = found.isDone && !answers.some(({ isOpen }) => isOpen)

@@ -37,6 +37,8 @@ export type MessageOptions = {
    * by the server or another program, and have the type `dynamic-tool`. Defaults to none.
    */
   pageTools?: ReadonlySet<string>
+  /** Returns the URL of an attachment. Defaults to its signed URL, which may be a path of the server. */
+  fileUrl?: (attachment: { url: string }) => string
 }
 
 type ToolPart = Extract<MessagePart, { toolCallId: string }>
@@ -104,7 +106,11 @@ function addOutput(part: ToolPart | undefined, output: unknown, isPreliminary = 
 }
 
 /** Returns a part of a turn as a part of a message; null for the result of a call, which is added to its call. */
-function partOf(turn: TranscriptTurn, index: number, pageTools: ReadonlySet<string>): MessagePart | null {
+function partOf(
+  turn: TranscriptTurn,
+  index: number,
+  { pageTools, fileUrl }: Required<Pick<MessageOptions, 'pageTools' | 'fileUrl'>>,
+): MessagePart | null {
   const part = turn.parts[index]!
   const state = turn.status === 'STREAMING' && index === turn.parts.length - 1 ? 'streaming' : 'done'
   const providerMetadata = { colloquy: { turnId: turn.id, actor: turn.actor } }
@@ -120,7 +126,8 @@ function partOf(turn: TranscriptTurn, index: number, pageTools: ReadonlySet<stri
     case 'ToolResultPart':
       return null
     case 'FilePart': {
-      const { url, mediaType, fileName } = part
+      const { mediaType, fileName, attachment } = part
+      const url = attachment ? fileUrl(attachment) : part.url
       return { type: 'file', url, mediaType, ...(fileName === null ? null : { filename: fileName }), providerMetadata }
     }
     case 'SourcePart': {
@@ -161,7 +168,7 @@ export type Answer = { message: ConversationMessage; isOpen: boolean; isComplete
 /** Converts turns as `toUIMessages` does. */
 export function toAnswers(
   turns: readonly TranscriptTurn[],
-  { approvals = [], pageTools = new Set() }: MessageOptions = {},
+  { approvals = [], pageTools = new Set(), fileUrl = ({ url }) => url }: MessageOptions = {},
 ): Answer[] {
   const approvalOf = new Map(approvals.map((each) => [callKey(each.turn.id, each.callId), each]))
   const calls = new Map<string, ToolPart>()
@@ -169,7 +176,9 @@ export function toAnswers(
   const newest = new Map<string, Answer>()
   const all: Answer[] = []
   for (const turn of turns) {
-    const parts = turn.parts.map((_, index) => partOf(turn, index, pageTools)).filter((part) => part !== null)
+    const parts = turn.parts
+      .map((_, index) => partOf(turn, index, { pageTools, fileUrl }))
+      .filter((part) => part !== null)
     for (const part of parts) {
       if (!('toolCallId' in part)) continue
       calls.set(part.toolCallId, part)

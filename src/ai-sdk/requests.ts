@@ -29,28 +29,54 @@ export type Requests = {
 type Answered = Pick<Wanted, 'to' | 'runId' | 'isOneRun' | 'includes' | 'known'>
 type PartInput = NonNullable<TurnInput['parts']>[number]
 
-/** Returns a part of a message of the page as content of a turn; null for a part that has none. */
-function partInput(part: MessagePart): PartInput | null {
+/** The id of the attachment in a signed URL, and in the URN of a file part. */
+const ATTACHMENT = /(?:\/api\/v1\/files\/|^urn:colloquy:attachment:)(att_\w+)/
+
+/** Uploads the file of a data URL, exactly once for the part of a message. @throws ColloquyError @throws TypeError */
+async function uploaded(
+  { chat }: Requests,
+  { url, mediaType, filename }: Extract<MessagePart, { type: 'file' }>,
+  clientId: string,
+): Promise<PartInput> {
+  const bytes = await (await fetch(url)).blob()
+  const file = new Blob([bytes], { type: mediaType })
+  const { id } = await chat.conversation.uploadFile(file, { fileName: filename, clientId })
+  return { file: { attachmentId: id } }
+}
+
+/**
+ * Returns a part of a message of the page as content of a turn; null for a part that has none. The file of a data URL is
+ * uploaded. `key` identifies the part in all messages.
+ */
+async function partInput(requests: Requests, part: MessagePart, key: string): Promise<PartInput | null> {
   if (part.type === 'text') return { text: part.text }
   if (part.type === 'file') {
     const { url, mediaType, filename } = part
+    const [, attachmentId] = ATTACHMENT.exec(url) ?? []
+    if (attachmentId) return { file: { attachmentId } }
+    // An edited message may have another file in this place.
+    if (url.startsWith('data:')) return uploaded(requests, part, `${key}:${url.length}`)
     return { file: { url, mediaType, fileName: filename ?? null } }
   }
   return part.type.startsWith('data-') ? { data: (part as { data: unknown }).data } : null
 }
 
 /** Returns the content of a message of the page. @throws TypeError for a message without content */
-function contentOf({ id, parts: given }: ConversationMessage): { content: string } | { parts: PartInput[] } {
-  const parts = given.map(partInput).filter((part) => part !== null)
+async function contentOf(
+  requests: Requests,
+  { id, parts: given }: ConversationMessage,
+): Promise<{ content: string } | { parts: PartInput[] }> {
+  const inputs = await Promise.all(given.map((part, index) => partInput(requests, part, `${id}:${index}`)))
+  const parts = inputs.filter((part) => part !== null)
   const [first] = parts
   if (!first) throw new TypeError(`The message ${JSON.stringify(id)} has neither text, files nor data.`)
   return parts.length === 1 && 'text' in first ? { content: first.text } : { parts }
 }
 
 /** The messages of the transcript, in its present state. */
-const messagesOf = ({ chat, pageTools }: Requests): ConversationMessage[] => {
+const messagesOf = ({ client, chat, pageTools }: Requests): ConversationMessage[] => {
   const { transcript, answering } = chat.get()
-  return toUIMessages(transcript.turns, { approvals: answering?.approvals ?? [], pageTools })
+  return toUIMessages(transcript.turns, { approvals: answering?.approvals ?? [], pageTools, fileUrl: client.fileUrl })
 }
 
 type SentTurn = Pick<Turn, 'id' | 'position' | 'role'>
@@ -101,7 +127,7 @@ async function sendMessage(
   // Sent again after a failure, the message has the same audience.
   const given = { ...unsent.get(message.id), ...fields }
   bound(unsent).set(message.id, given)
-  const turn = { ...given, ...contentOf(message), role: 'USER' as const, clientId: message.id }
+  const turn = { ...given, ...(await contentOf(requests, message)), role: 'USER' as const, clientId: message.id }
   const started = run && (await conversation.run({ ...run, turns: [turn], clientId: message.id, wait: false }))
   const appended = started ? started.turns[0]! : await conversation.append(turn)
   unsent.delete(message.id)
@@ -149,7 +175,7 @@ async function editMessage(
 ): Promise<Answered> {
   const turn = await turnOf(requests, message)
   if (!turn) return sendMessage(requests, message, fields)
-  const newer = await requests.chat.conversation.edit(turn, contentOf(message))
+  const newer = await requests.chat.conversation.edit(turn, await contentOf(requests, message))
   bound(requests.sent).set(message.id, newer)
   return answerAgain(requests, newer)
 }

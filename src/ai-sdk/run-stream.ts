@@ -40,7 +40,7 @@ export function toUIMessageStream(
         includes: ({ metadata }: { metadata?: { runId?: string } }) => metadata?.runId === runId,
         answers: 'joined' as const,
       }
-      yield* answerChunks(chat, wanted, { pageTools: new Set(tools), idleMs: IDLE_MS, signal })
+      yield* answerChunks(chat, wanted, { pageTools: new Set(tools), fileUrl: client.fileUrl, idleMs: IDLE_MS, signal })
     } finally {
       release()
     }

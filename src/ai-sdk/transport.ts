@@ -92,13 +92,17 @@ function streamAnswers(
 }
 
 /** Shows the messages of the chat after each change. Returns a function that ends this. */
-function followChat(page: PageChat, setMessages: SetMessages, pageTools: ReadonlySet<string>): () => void {
+function followChat(
+  page: PageChat,
+  setMessages: SetMessages,
+  { pageTools, fileUrl }: Pick<StreamOptions, 'pageTools' | 'fileUrl'>,
+): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const show = () => {
     timer = undefined
     const { transcript, answering } = page.chat.get()
     if (!transcript.conversation) return
-    const messages = toUIMessages(transcript.turns, { approvals: answering?.approvals ?? [], pageTools })
+    const messages = toUIMessages(transcript.turns, { approvals: answering?.approvals ?? [], pageTools, fileUrl })
     setMessages((shown) => mergeMessages(shown, messages, page))
   }
   const unsubscribe = page.chat.subscribe(() => (timer ??= setTimeout(show, FOLLOW_MS)))
@@ -119,7 +123,8 @@ export function createChatTransport({
   idleMs = IDLE_MS,
 }: ChatTransportOptions): ConversationTransport {
   const pageTools = new Set((run?.tools ?? []).map(({ name }) => name))
-  const options: StreamOptions = { pageTools, idleMs }
+  const { fileUrl } = client
+  const options: StreamOptions = { pageTools, fileUrl, idleMs }
   const chats = createPageChats({ client, conversation, create })
 
   /** Keeps the chat current until the stream that `begin` returns has ended. */
@@ -183,12 +188,12 @@ export function createChatTransport({
         chat.conversation.turns({ last: turns }),
         client.approvals({ conversationId }),
       ])
-      return toUIMessages(nodes, { approvals: approvals.nodes, pageTools })
+      return toUIMessages(nodes, { approvals: approvals.nodes, pageTools, fileUrl })
     },
 
     follow(chatId, setMessages) {
       let end = chats.whenOpen(chatId, (page) => {
-        end = followChat(page, setMessages, pageTools)
+        end = followChat(page, setMessages, options)
       })
       return () => end()
     },

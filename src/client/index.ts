@@ -6,7 +6,7 @@ import type { RequestOptions, ResumeOptions, SendOptions } from './verbs/calls.t
 import { createConnection, type ConnectOptions } from './transport/connection.ts'
 import { createConversationHandle, type ConversationHandle } from './conversation/conversation.ts'
 import { CREATE_CONVERSATION } from './verbs/documents.ts'
-import type { Conversation, CreateConversationInput, InboxEvent } from './generated.ts'
+import type { Attachment, Conversation, CreateConversationInput, InboxEvent } from './generated.ts'
 import { createInbox, followInbox, type InboxState } from './conversation/inbox.ts'
 import type { Live } from './conversation/live.ts'
 import { createClientVerbs, type ClientVerbs } from './verbs/client-verbs.ts'
@@ -31,6 +31,7 @@ export { possibleTypes, scalars } from './generated.ts'
 export type { InboxState } from './conversation/inbox.ts'
 export type { Live } from './conversation/live.ts'
 export type { PendingTurn } from './conversation/outbox.ts'
+export type { UploadedFile } from './transport/upload.ts'
 export type { ConnectionState, ReportOptions } from './transport/reports.ts'
 export { resuming, type WebSocketClass, type WebSocketLike } from './transport/socket.ts'
 export type { Source } from './conversation/stream-parts.ts'
@@ -77,6 +78,8 @@ export type Client = ClientVerbs & {
    * true: set `once` for a mutation that is not safe to repeat. @throws ColloquyError
    */
   request<T = any>(query: string, variables?: Record<string, unknown>, options?: SendOptions): Promise<T>
+  /** Returns the absolute URL of an attachment, whose `url` may be a path of the server. */
+  fileUrl(attachment: Pick<Attachment, 'url'>): string
   /** Ends the client's subscriptions, and closes its sockets. */
   close(): Promise<void>
 }
@@ -102,6 +105,7 @@ export function connect(options: ConnectOptions): Client {
     conversations: () => createInbox(connection),
     answer: (handler, given) => answer(connection, conversation, handler, given),
     request: (query, variables = {}, given) => connection.send(query, variables, given) as Promise<any>,
+    fileUrl: ({ url }) => connection.resolve(url),
     close: connection.close,
   }
 }

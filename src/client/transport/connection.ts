@@ -9,6 +9,8 @@ import { createOutbox, type Outbox } from '../conversation/outbox.ts'
 import { createReports, type ReportOptions, type Reports } from './reports.ts'
 import { backOff, isRetryable, retry } from './retry.ts'
 import { createSockets, type WebSocketClass } from './socket.ts'
+import { upload, type Upload } from './upload.ts'
+import type { Attachment } from '../generated.ts'
 
 export type ConnectOptions = ReportOptions & {
   /**
@@ -60,6 +62,10 @@ export type Connection = {
     input: Record<string, unknown>,
     options?: SendOptions & Before & { variables?: Record<string, unknown> },
   ): Promise<any>
+  /** Uploads a file, and repeats it after a temporary failure. @throws ColloquyError */
+  upload(file: Omit<Upload, 'as' | 'timeoutMs'>, options?: Omit<SendOptions, 'once'>): Promise<Attachment>
+  /** Returns the absolute URL of a path of the server; in a browser, that of a path is a path, too. */
+  resolve(url: string): string
   /**
    * Subscribes, and subscribes again after each loss of the connection, each time with new variables from `variables`.
    * Yields the value of the document's only field. Ends when the server completes the subscription or the signal is
@@ -74,6 +80,9 @@ export type Connection = {
   /** Ends all subscriptions, and closes the sockets. */
   close(): Promise<void>
 }
+
+/** Time within which the server must accept a file, ms. */
+const UPLOAD_MS = 120_000
 
 /** Number of consecutive INTERNAL_SERVER_ERROR failures after which a subscription is no longer resumed. */
 const MAX_DEFECTS = 10
@@ -122,6 +131,11 @@ export function createConnection(options: ConnectOptions): Connection {
   return {
     as,
     send,
+    upload(file, { signal, timeoutMs = UPLOAD_MS } = {}) {
+      const attempt = () => upload(endpoint, { ...file, as, timeoutMs }, signal)
+      return retry(attempt, { forMs: retryForMs, signal, onFailure: reports.failed })
+    },
+    resolve: (path) => (URL.canParse(endpoint.url) ? new URL(path, endpoint.url).href : path),
     async actor(options) {
       return actor ?? (await send(READ_VIEWER, {}, options)).viewer.actor
     },

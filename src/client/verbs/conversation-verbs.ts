@@ -17,8 +17,10 @@ import {
 import type { Connection } from '../transport/connection.ts'
 import * as documents from './documents.ts'
 import { ColloquyError } from '../transport/errors.ts'
+import type { UploadedFile } from '../transport/upload.ts'
 import type {
   AddParticipantInput,
+  Attachment,
   BuildContextInput,
   CompactInput,
   ContextItem,
@@ -112,6 +114,15 @@ export type ConversationVerbs = {
   updateParticipant(actor: string, changes: Omit<With<UpdateParticipantInput>, 'actor'>): Promise<Participant>
   /** Removes a participant. @throws ColloquyError */
   removeParticipant(actor: string, options?: RequestOptions): Promise<Participant>
+  /**
+   * Uploads a file for a turn of the actor: give the `id` of the attachment as `attachmentId` of a file part. Repeated
+   * after a temporary failure; with the same `clientId`, the file is stored once. `fileName` defaults to the name of a
+   * `File`. @throws ColloquyError
+   */
+  uploadFile(
+    file: UploadedFile,
+    options?: { fileName?: string; clientId?: string } & Omit<SendOptions, 'once'>,
+  ): Promise<Attachment>
   /** Reads the shared state at a key; null if there is none in the view. @throws ColloquyError */
   sharedState(key: string, options?: RequestOptions): Promise<SharedState | null>
   /** Reads a page of the shared state, by key. @throws ColloquyError */
@@ -193,6 +204,10 @@ export function createConversationVerbs(connection: Connection, name: Conversati
       (await call(documents.UPDATE_PARTICIPANT, { actor, ...changes })).participant,
     removeParticipant: async (actor, options) =>
       (await call(documents.REMOVE_PARTICIPANT, { actor, ...options })).participant,
+    async uploadFile(file, { fileName, clientId = randomId(), ...options } = {}) {
+      const attachment = await connection.upload({ name, file, fileName, clientId }, options)
+      return { ...attachment, url: connection.resolve(attachment.url) }
+    },
     sharedState: async (key, options) => (await read(documents.READ_STATE, { ...options, key })).sharedState,
     sharedStates: listOf(documents.LIST_STATES, 'sharedStates'),
     updateSharedState: (input) => call(documents.UPDATE_STATE, { clientId: randomId(), ...input }),

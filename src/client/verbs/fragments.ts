@@ -21,9 +21,12 @@ export const FRAGMENTS: Readonly<Record<string, string>> = {
   ... on ReasoningPart { reasoning signature }
   ... on ToolCallPart { callId name arguments }
   ... on ToolResultPart { callId callTurnId name result }
-  ... on FilePart { url mediaType fileName caption }
+  ... on FilePart { url mediaType fileName caption attachment { ...Attachment } }
   ... on SourcePart { url title }
   ... on DataPart { data }
+}`,
+  Attachment: `Attachment {
+  id mediaType bytes fileName width height sha256 url expiresAt
 }`,
   Turn: `Turn {
   id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata

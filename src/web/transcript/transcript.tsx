@@ -7,7 +7,7 @@ import { copyText } from '../kit/copy.tsx'
 import { useAction } from '../kit/load.ts'
 import { Failure, Notice } from '../kit/notice.tsx'
 import { call } from '../kit/result.ts'
-import { errorText } from '../kit/text.ts'
+import { countOf, errorText } from '../kit/text.ts'
 import { useRoute } from '../session/route.ts'
 import { useSession } from '../session/session.tsx'
 import { useOpenConversation } from '../workspace/open-conversation.tsx'
@@ -23,13 +23,21 @@ import { TurnView } from './turn.tsx'
 import { Versions } from './versions.tsx'
 import { useWindow } from './window.ts'
 
+/** The text of a turn that is sent, and the number of its files. */
+function textOfSent({ content, parts }: PendingTurn['turn']): string {
+  if (content != null) return content
+  const files = parts?.filter((part) => 'file' in part).length ?? 0
+  const texts = parts?.flatMap((part) => ('text' in part ? (part.text ?? []) : [])) ?? []
+  return [...texts, ...(files > 0 ? [`(${countOf(files, 'file')})`] : [])].join(' ')
+}
+
 /** A turn that the server has not acknowledged. */
 const Pending = ({ pending, onDiscard }: { pending: PendingTurn; onDiscard(pending: PendingTurn): void }) => {
   const { turn, status, error, retry } = pending
   return (
     <article className="turn pending" aria-label="A message that is not sent yet" tabIndex={-1}>
       <div className="content">
-        <p dir="auto">{turn.content}</p>
+        <p dir="auto">{textOfSent(turn)}</p>
         {status === 'PENDING' ? (
           <p className="muted" role="status">
             Sending …

@@ -7,7 +7,7 @@ import { Menu } from '../kit/menu.tsx'
 import { dateOf, shorten, timeOf } from '../kit/text.ts'
 import { useSession } from '../session/session.tsx'
 import { useActions, type TurnHandlers } from './actions.ts'
-import { Parts } from './parts.tsx'
+import { Parts } from './parts/parts.tsx'
 import type { Separator } from './separators.ts'
 
 type TurnProps = {

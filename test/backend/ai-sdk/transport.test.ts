@@ -9,6 +9,7 @@ import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { history } from '../../../src/domain/turn/history.ts'
 import { backends } from '../../support/backend.ts'
 import { clientOf, TRANSPORTS } from '../../support/client.ts'
+import { png } from '../../support/files.ts'
 import { createScriptedProvider, gate } from '../../support/scripted-provider.ts'
 import { useServer } from '../../support/server.ts'
 
@@ -76,6 +77,30 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
     return { id, tenant, ada, open, turns }
   }
   const run = { actor: 'bot' }
+
+  it('uploads the picture of an unmodified page, which the agent gets and every page shows', async () => {
+    const { open, id, tenant } = await start({ actor: 'bot', ...AGENT })
+    const { chat, transport } = open({ run })
+    const url = `data:image/png;base64,${png(640, 480).toString('base64')}`
+    const file = { type: 'file' as const, mediaType: 'image/png', filename: 'rose.png', url }
+    await chat.sendMessage({ text: 'What is this?', files: [file] })
+    const asked = provider.asked.at(-1)!.messages.flatMap(({ content }) => content)
+    expect(asked).toContainEqual({ type: 'file', mediaType: 'image/png', fileName: 'rose.png', url })
+    const shownFiles = (await transport.load('harbour')).flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.type === 'file' ? [part] : [])),
+    )
+    expect(shownFiles).toMatchObject([{ mediaType: 'image/png', filename: 'rose.png' }])
+    const response = await fetch(shownFiles[0]!.url)
+    expect(Buffer.from(await response.arrayBuffer()).equals(png(640, 480))).toBe(true)
+    // An edited message keeps its picture, whose URL is a signed one by now.
+    await chat.sendMessage({ messageId: chat.messages[0]!.id, text: 'And this?', files: shownFiles })
+    const all = (await history(server.deps, tenant.as('ada'), [id], {})).get(id)!
+    expect(all.find(({ actor }) => actor === 'ada')!.parts).toMatchObject([
+      { attachmentId: expect.any(String) },
+      { text: 'And this?' },
+    ])
+    expect(await server.deps.db.of(tenant.name).attachment.count({ where: { conversationId: id } })).toBe(1)
+  })
 
   it('sends a message and streams the answer of the agent', async () => {
     const { open, turns } = await start({ actor: 'bot', ...AGENT })

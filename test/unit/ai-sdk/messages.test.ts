@@ -67,7 +67,14 @@ describe('turns as messages of the AI SDK', () => {
       'files, sources and data are parts',
       [
         turn(1, [
-          { __typename: 'FilePart', url: 'https://x.org/a.png', mediaType: 'image/png', fileName: null, caption: null },
+          {
+            __typename: 'FilePart',
+            url: 'https://x.org/a.png',
+            mediaType: 'image/png',
+            fileName: null,
+            caption: null,
+            attachment: null,
+          },
           { __typename: 'SourcePart', url: 'https://x.org/', title: null },
           { __typename: 'DataPart', data: { n: 1 } },
           reasoning('so', 'sig'),

@@ -2,7 +2,7 @@
 // turn.
 
 import { useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react'
-import type { Turn } from '../../../client/index.ts'
+import type { Attachment, Turn } from '../../../client/index.ts'
 import { randomId } from '../../../client/verbs/calls.ts'
 import { useAction } from '../../kit/load.ts'
 import { Failure } from '../../kit/notice.tsx'
@@ -13,6 +13,7 @@ import { useSession } from '../../session/session.tsx'
 import { useOpenConversation } from '../../workspace/open-conversation.tsx'
 import { isEditable } from '../actions.ts'
 import { AudiencePicker } from './audience.tsx'
+import { AttachButton, FileList, useChosenFiles } from './files.tsx'
 import { MessageField } from './message-field.tsx'
 import { usePresence } from './presence.ts'
 import { audienceOfReply } from './readers.ts'
@@ -62,6 +63,17 @@ function useUnsent(): void {
   }, [isRefused])
 }
 
+/** Returns the content of a message with files, or of one without. */
+const contentOf = (text: string, files: readonly Attachment[]) =>
+  files.length === 0
+    ? { content: text }
+    : {
+        parts: [
+          ...(text.trim() === '' ? [] : [{ text }]),
+          ...files.map(({ id: attachmentId }) => ({ file: { attachmentId } })),
+        ],
+      }
+
 export function Composer({ task, onTask }: { task: Task; onTask: Dispatch<SetStateAction<Task>> }) {
   const { id, conversation, transcript, jumpTo } = useOpenConversation()
   const session = useSession()
@@ -69,6 +81,7 @@ export function Composer({ task, onTask }: { task: Task; onTask: Dispatch<SetSta
   const [{ text: drafted, audience }, setDraft] = useDraft(actor, id)
   const [text, setText] = useText(task, drafted, (next) => setDraft({ text: next }))
   const field = useRef<HTMLTextAreaElement>(null)
+  const chosen = useChosenFiles(id, conversation)
   const { typed, stopped } = usePresence()
   const isEdit = task?.kind === 'edit'
   const mayWrite = rights.includes('WRITE')
@@ -87,13 +100,17 @@ export function Composer({ task, onTask }: { task: Task; onTask: Dispatch<SetSta
     field.current?.focus()
   }, [task])
 
+  const isEmpty = text.trim() === '' && (isEdit || !chosen.files.some(({ attachment }) => attachment !== null))
+  const canSend = !isEmpty && mayWrite && !edit.isRunning && !chosen.isUploading
+
   function send(): void {
-    if (text.trim() === '' || !mayWrite || edit.isRunning) return
+    if (!canSend) return
     // The button is disabled then.
     field.current?.focus()
     if (isEdit) return void edit.run(task, text)
     const message = { clientId: randomId(), text, audience: [...audience] }
-    const turn = { clientId: message.clientId, content: text, replyToId: task?.turn.id }
+    const content = contentOf(text, chosen.take())
+    const turn = { clientId: message.clientId, ...content, replyToId: task?.turn.id }
     const call = conversation.append({ ...turn, audience: audience.length > 0 ? message.audience : undefined })
     void followSending(actor, id, message, call)
     setText('')
@@ -120,6 +137,7 @@ export function Composer({ task, onTask }: { task: Task; onTask: Dispatch<SetSta
     >
       {task && <TaskBar task={task} onEnd={endTask} />}
       <Failure error={edit.error} />
+      {!isEdit && <FileList {...chosen} />}
       <MessageField
         field={field}
         text={text}
@@ -128,13 +146,21 @@ export function Composer({ task, onTask }: { task: Task; onTask: Dispatch<SetSta
           setText(next)
           typed()
         }}
+        onFiles={isEdit ? null : chosen.add}
         onSend={send}
         onCancel={task && endTask}
         onEditLast={task ? null : editLast}
       />
       <div className="bar">
-        {isEdit ? <span /> : <AudiencePicker audience={audience} onChange={(next) => setDraft({ audience: next })} />}
-        <button type="submit" className="primary" disabled={!mayWrite || text.trim() === '' || edit.isRunning}>
+        {isEdit ? (
+          <span />
+        ) : (
+          <div>
+            <AudiencePicker audience={audience} onChange={(next) => setDraft({ audience: next })} />
+            <AttachButton onFiles={chosen.add} isDisabled={!mayWrite} />
+          </div>
+        )}
+        <button type="submit" className="primary" disabled={!canSend}>
           {isEdit ? 'Save' : 'Send'}
         </button>
       </div>

@@ -82,6 +82,7 @@ export function MessageField({
   text,
   label,
   onChange,
+  onFiles,
   onSend,
   onCancel,
   onEditLast,
@@ -90,6 +91,8 @@ export function MessageField({
   text: string
   label: string
   onChange(text: string): void
+  /** Called with pasted files; null if the message cannot have files. */
+  onFiles: ((files: Iterable<File>) => void) | null
   onSend(): void
   onCancel: (() => void) | null
   onEditLast: (() => void) | null
@@ -145,6 +148,12 @@ export function MessageField({
         onChange={(event) => {
           onChange(event.target.value)
           setCursor(event.target.selectionStart)
+        }}
+        onPaste={(event) => {
+          const { files } = event.clipboardData
+          if (!onFiles || files.length === 0) return
+          event.preventDefault()
+          onFiles([...files])
         }}
         onSelect={(event) => setCursor(event.currentTarget.selectionStart)}
         onKeyDown={onKeyDown}

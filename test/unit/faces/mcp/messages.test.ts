@@ -21,6 +21,7 @@ const file = (url: string, mediaType: string, fileName: string | null = null, ca
   mediaType,
   fileName,
   caption,
+  attachment: null,
 })
 
 describe('messagesOf', () => {

@@ -1,16 +1,12 @@
 // Adds the bytes of images to the messages of a provider's call, just before the call: a context only names attachments, so
 // that neither building nor storing one reads files. Other files, and images beyond the limits, stay names.
 
-import type {
-  ProviderAdapter,
-  ProviderFilePart,
-  ProviderMessage,
-} from '../../../../providers/ports/provider-adapter.ts'
-import { keyOf, type Files } from '../../../conversation/attachment/attachment.ts'
+import type { ProviderAdapter, ProviderFilePart, ProviderMessage } from '../../../providers/ports/provider-adapter.ts'
+import { keyOf, type Files } from './attachment.ts'
 
 /** Maximum number of images of attachments in one call, and of their bytes. The newest ones are sent. */
 export const MAX_IMAGES = 10
-export const MAX_IMAGE_BYTES = 20 * 1024 * 1024
+const MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 /** An image of an attachment among the parts of a message. */
 type ImagePart = ProviderFilePart & { image: NonNullable<ProviderFilePart['image']> }

@@ -1,18 +1,18 @@
 // Images of attachments in the calls of providers: as base64, or by a signed URL if the provider fetches it.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { runTurn } from '../../../../../../src/domain/agent/run/start.ts'
-import { MAX_IMAGES } from '../../../../../../src/domain/agent/run/answer/send-images.ts'
-import { addParticipant } from '../../../../../../src/domain/conversation/participant/participant.ts'
-import { buildContext } from '../../../../../../src/domain/memory/context/build.ts'
-import { render } from '../../../../../../src/domain/memory/context/render.ts'
-import { uploadFile } from '../../../../../../src/domain/conversation/attachment/upload-file.ts'
-import { appendTurn } from '../../../../../../src/domain/turn/append/append.ts'
-import type { ProviderFilePart } from '../../../../../../src/providers/ports/provider-adapter.ts'
-import { backends } from '../../../../../support/backend.ts'
-import { png } from '../../../../../support/files.ts'
-import { createScriptedProvider } from '../../../../../support/scripted-provider.ts'
-import { useWorld, type Tenant } from '../../../../../support/world.ts'
+import { runTurn } from '../../../../../src/domain/agent/run/start.ts'
+import { MAX_IMAGES } from '../../../../../src/domain/conversation/attachment/send-images.ts'
+import { addParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
+import { buildContext } from '../../../../../src/domain/memory/context/build.ts'
+import { render } from '../../../../../src/domain/memory/context/render.ts'
+import { uploadFile } from '../../../../../src/domain/conversation/attachment/upload-file.ts'
+import { appendTurn } from '../../../../../src/domain/turn/append/append.ts'
+import type { ProviderFilePart } from '../../../../../src/providers/ports/provider-adapter.ts'
+import { backends } from '../../../../support/backend.ts'
+import { png } from '../../../../support/files.ts'
+import { createScriptedProvider } from '../../../../support/scripted-provider.ts'
+import { useWorld, type Tenant } from '../../../../support/world.ts'
 
 describe.each(backends)('images of runs on $name', (backend) => {
   const provider = createScriptedProvider()

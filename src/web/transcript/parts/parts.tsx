@@ -2,36 +2,13 @@
 // was written so far.
 
 import { memo } from 'react'
-import type { JoinedPartDelta, TranscriptTurn, Turn } from '../../client/index.ts'
-import { JsonBlock } from '../kit/copy.tsx'
-import { Markdown, safeUrl } from '../kit/markdown.tsx'
-import { countOf, shorten } from '../kit/text.ts'
+import type { JoinedPartDelta, TranscriptTurn, Turn } from '../../../client/index.ts'
+import { JsonBlock } from '../../kit/copy.tsx'
+import { Markdown, safeUrl } from '../../kit/markdown.tsx'
+import { countOf, shorten } from '../../kit/text.ts'
+import { FileOfTurn } from './file.tsx'
 
 type ContentPart = Turn['parts'][number]
-
-function File({ url, fileName, mediaType, caption }: Extract<ContentPart, { __typename: 'FilePart' }>) {
-  const href = safeUrl(url)
-  const name = fileName ?? caption ?? (href ?? url).slice(0, 80)
-  return (
-    <p className="file">
-      <span className="muted">File </span>
-      {href ? (
-        <a href={href} target="_blank" rel="noopener noreferrer nofollow" dir="auto">
-          {name}
-        </a>
-      ) : (
-        <span dir="auto">{name}</span>
-      )}{' '}
-      <span className="muted">{mediaType}</span>
-      {caption && fileName && (
-        <span className="muted" dir="auto">
-          {' '}
-          {caption}
-        </span>
-      )}
-    </p>
-  )
-}
 
 /** The first words of a result, for its folded line. */
 const gistOf = (value: unknown): string =>
@@ -67,7 +44,7 @@ const hasResult = (live: readonly JoinedPartDelta[], callId: string | null): boo
   live.some((part) => part.type === 'TOOL_RESULT' && part.callId === callId)
 
 /** @param isLast whether the part is the last one of a turn that is being written */
-function Part({ part, isLast }: { part: ContentPart; isLast: boolean }) {
+function Part({ turnId, part, isLast }: { turnId: string; part: ContentPart; isLast: boolean }) {
   switch (part.__typename) {
     case 'TextPart':
       return <Markdown text={part.text} />
@@ -98,7 +75,7 @@ function Part({ part, isLast }: { part: ContentPart; isLast: boolean }) {
         </details>
       )
     case 'FilePart':
-      return <File {...part} />
+      return <FileOfTurn turnId={turnId} part={part} />
     case 'SourcePart':
       return <Source {...part} />
     case 'DataPart':
@@ -129,12 +106,13 @@ const Citations = ({ citations }: Pick<Turn, 'citations'>) => (
 )
 
 /** The content of a turn; of an open turn, what was written so far. */
-export const Parts = memo(function Parts({ turn: { parts, citations, status, live = [] } }: { turn: TranscriptTurn }) {
+export const Parts = memo(function Parts({ turn }: { turn: TranscriptTurn }) {
+  const { id, parts, citations, status, live = [] } = turn
   return (
     <>
       {parts.map((part, index) => (
         // Parts never move: a turn that is being written only grows.
-        <Part key={index} part={part} isLast={status === 'STREAMING' && index === parts.length - 1} />
+        <Part key={index} turnId={id} part={part} isLast={status === 'STREAMING' && index === parts.length - 1} />
       ))}
       <Progress live={live} />
       {citations.length > 0 && <Citations citations={citations} />}
