@@ -17,6 +17,9 @@ const agent = (actor: string) => ({
   agent: { provider: 'echo', instructions: `{"echo": {"text": "Here is ${actor}, at your service.", "wordMs": 20}}` },
 })
 
+/** A picture of one pixel. */
+const GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
+
 /** Its answer takes a minute. */
 const heron = {
   ...agent('heron'),
@@ -62,6 +65,29 @@ describe.runIf(isLong && chromiumPath)('a conversation in the web app (needs LON
     await ada.say('Good morning')
     await bob.sees('Good morning')
     await bob.page.getByText('Ada is writing …').waitFor({ state: 'detached' })
+  })
+
+  it('uploads chosen and pasted files, and shows images to everybody', async () => {
+    const [chooser] = await Promise.all([
+      ada.page.waitForEvent('filechooser'),
+      ada.page.getByRole('button', { name: 'Attach' }).click(),
+    ])
+    await chooser.setFiles({ name: 'dot.gif', mimeType: 'image/gif', buffer: Buffer.from(GIF, 'base64') })
+    await ada.page.getByLabel('Message', { exact: true }).evaluate((field) => {
+      const files = new DataTransfer()
+      files.items.add(new File(['some notes'], 'notes.txt', { type: 'text/plain' }))
+      field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: files, bubbles: true, cancelable: true }))
+    })
+    const list = ada.page.getByRole('list', { name: 'Files of the message' })
+    await list.getByText('is being uploaded').first().waitFor({ state: 'detached' })
+    await ada.say('Two files')
+    for (const app of [ada, bob]) {
+      const turn = message(app, 'Two files')
+      await turn.getByRole('link', { name: 'notes.txt' }).waitFor()
+      const image = turn.getByRole('img', { name: 'dot.gif' })
+      await expect.poll(() => image.evaluate((node: HTMLImageElement) => node.naturalWidth)).toBe(1)
+    }
+    expect(await list.count()).toBe(0)
   })
 
   it('completes mentions, and shows the answers of both agents', async () => {

@@ -4,6 +4,7 @@ from .client import Client, connect
 from .conversation import Conversation
 from .errors import ColloquyError
 from .types import (
+    Attachment,
     Context,
     ContextItem,
     ContextMessage,
@@ -23,6 +24,7 @@ from .types import (
 )
 
 __all__ = [
+    "Attachment",
     "Client",
     "ColloquyError",
     "Context",

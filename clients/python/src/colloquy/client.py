@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import cast
 
@@ -145,6 +146,15 @@ class Client:
             retry_for=limit,
         )
 
+    def upload(self, query: Mapping[str, object], data: bytes, media_type: str) -> JsonObject:
+        """Upload a file, and return the answer. `query` has a `clientId`, so the request is repeated. Raises ColloquyError."""
+        acting: Mapping[str, object] = {} if self._token is None else fields_of({"as": self._actor})
+        headers = {"Content-Type": media_type, "apollo-require-preflight": "1"}
+        request = Request("POST", "/files", {**acting, **query}, None, data, headers, is_repeatable=True)
+        return retry(
+            lambda: self._transport.call(self._authenticated(request)), is_repeatable=True, retry_for=self.retry_for
+        )
+
     def pages(self, path: str, query: Mapping[str, object]) -> Iterator[JsonObject]:
         """Iterate over the nodes of all pages of a list. Raises ColloquyError."""
         after: dict[str, object] = {}
@@ -190,6 +200,7 @@ class Client:
             path,
             query if has_body else {**acting, **query},
             {**acting, **(body or {})} if has_body else None,
+            None,
             {} if idempotency_key is None else {"Idempotency-Key": idempotency_key},
             is_repeatable or method == "GET" or idempotency_key is not None,
         )
@@ -201,5 +212,4 @@ class Client:
         else:
             given = {"x-actor": self._actor, "x-tenant": self._tenant}
             names = {name: segment(value) for name, value in given.items() if value is not None}
-        headers = {**request.headers, **names}
-        return Request(request.method, request.path, request.query, request.body, headers, request.is_repeatable)
+        return replace(request, headers={**request.headers, **names})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, cast, overload
 
 from .follow import follow
 from .names import conversation_path, fields_of, filter_of, idempotency_key_for, segment, split
 from .types import (
+    Attachment,
     Context,
     ConversationFields,
     Event,
@@ -159,6 +161,23 @@ class Conversation:
         """
         answer = self._client.request("POST", f"{self._path}/summaries", body=fields_of(options))
         return cast(Summary, answer["summary"])
+
+    def upload_file(
+        self, data: bytes, media_type: str = "application/octet-stream", *, file_name: str | None = None, **fields: object
+    ) -> Attachment:
+        """Upload a file, and return the attachment. A repeated request stores it once.
+
+        Give its id to a turn: `append(parts=[{"file": {"attachmentId": attachment["id"]}}])`.
+
+        media_type: type of the file. Defaults to the one that the server finds.
+        file_name: name for display. Defaults to None, for no name.
+        fields: `client_id`, which replaces the idempotency key of the client, and `as_`.
+
+        Fails with INVALID_INPUT for a file that is too large, of a type that is not accepted, or of another type.
+        """
+        conversation = self._name.get("conversation_id") or f"key:{self._name['conversation_key']}"
+        given = {"conversation": conversation, "client_id": str(uuid.uuid4()), "file_name": file_name, **fields}
+        return cast(Attachment, self._client.upload(fields_of(given), data, media_type)["attachment"])
 
     def shared_state(self, key: str, *, as_: str | None = None) -> SharedState:
         """Return the shared state at the key. Fails with NOT_FOUND if there is none."""

@@ -28,6 +28,8 @@ class Request:
     query: Mapping[str, object] = field(default_factory=dict)
     #: None for a request without a body.
     body: Mapping[str, object] | None = None
+    #: The bytes of a file, which are sent instead of a body.
+    data: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     #: Whether the server has the same state if it receives the request twice.
     is_repeatable: bool = False
@@ -114,8 +116,8 @@ class Transport:
         return taken
 
     def _send(self, request: Request, timeout: float) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        body = None if request.body is None else json.dumps(request.body).encode()
-        headers = {**request.headers, **({} if body is None else {"Content-Type": "application/json"})}
+        body = request.data if request.body is None else json.dumps(request.body).encode()
+        headers = {**({} if request.body is None else {"Content-Type": "application/json"}), **request.headers}
         connection = self._take(request)
         if connection is None:
             host, port = self._address
@@ -164,7 +166,7 @@ def answer_of(request: Request, response: http.client.HTTPResponse, data: bytes)
     except ValueError:
         answer = None
     status = response.status
-    if isinstance(answer, dict) and status == 200:
+    if isinstance(answer, dict) and status in (200, 201):
         return answer
     if not isinstance(answer, dict) or not isinstance(answer.get("code"), str):
         error = _bad_response(request, status, data)

@@ -166,6 +166,20 @@ class UserProfile(TypedDict):
     updatedAt: str
 
 
+class Attachment(TypedDict):
+    """An uploaded file. `url` is signed, and expires at `expiresAt`; it may be a path of the server."""
+
+    id: str
+    mediaType: str
+    bytes: int
+    fileName: str | None
+    width: int | None
+    height: int | None
+    sha256: str
+    url: str
+    expiresAt: str
+
+
 class SharedState(TypedDict):
     """The shared state at one key."""
 
