@@ -18,8 +18,9 @@ WORKDIR /app
 COPY --from=build /package /package
 RUN npm install --omit=dev --no-audit --no-fund /package/*.tgz && npm cache clean --force && rm -r /package
 
-# Docker gives an empty volume mounted at /keys (for FIRST_KEY_FILE) the owner and the mode of this directory.
-RUN mkdir /data /keys && chown node:node /data /keys && chmod 700 /keys
+# Docker gives an empty volume mounted at /keys (for FIRST_KEY_FILE) or /files (for FILES_DIR) the owner and the mode of this
+# directory.
+RUN mkdir /data /keys /files && chown node:node /data /keys /files && chmod 700 /keys /files
 VOLUME /data
 USER node
 EXPOSE 4000

@@ -157,8 +157,8 @@ describe('docker-compose.yml', () => {
 
   it('stores data in declared volumes', () => {
     const mounted = each.flatMap(([, service]) => service.volumes ?? []).filter((volume) => !volume.startsWith('./'))
-    expect(mounted).toEqual(['postgres:/var/lib/postgresql/data', 'keys:/keys'])
-    expect(Object.keys(volumes)).toEqual(['postgres', 'keys'])
+    expect(mounted).toEqual(['postgres:/var/lib/postgresql/data', 'keys:/keys', 'files:/files'])
+    expect(Object.keys(volumes)).toEqual(['postgres', 'keys', 'files'])
   })
 })
 

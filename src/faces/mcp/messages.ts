@@ -9,7 +9,10 @@ type Part = ContextMessage['parts'][number]
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+);base64,([A-Za-z0-9+/=]+)$/
 
 /** Returns a file as an image or audio if its URL contains it, or else as a link. */
-function fileOf({ url, mediaType, fileName, caption }: Extract<Part, { __typename: 'FilePart' }>): ContentBlock {
+function fileOf({ url: given, attachment, ...part }: Extract<Part, { __typename: 'FilePart' }>): ContentBlock {
+  const { mediaType, fileName, caption } = part
+  // Without PUBLIC_URL, a signed URL is a path, which a client of MCP cannot resolve.
+  const url = attachment?.url.startsWith('http') ? attachment.url : given
   const [, mimeType, data] = DATA_URL.exec(url) ?? []
   if (mimeType?.startsWith('image/')) return { type: 'image', mimeType, data: data! }
   if (mimeType?.startsWith('audio/')) return { type: 'audio', mimeType, data: data! }
