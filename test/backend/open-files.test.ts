@@ -19,8 +19,7 @@ describe.each(backends)('the files of a process on $name', (backend) => {
   afterAll(() => Promise.all(directories.map((each) => rm(each, { recursive: true }))))
 
   const open = (env: Record<string, string>, dataDir: string | null = null) => {
-    const { files, ...config } = loadConfig(env)
-    return openFiles({ ...config, files, dataDir } as Parameters<typeof openFiles>[0], world.deps.db, systemClock)
+    return openFiles({ ...loadConfig(env), dataDir }, world.deps.db, systemClock)
   }
 
   it('accept the signed URLs of other processes of the database', async () => {

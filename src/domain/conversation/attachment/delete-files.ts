@@ -9,7 +9,7 @@ import type { Platform } from '../../kernel/platform.ts'
 import { keyOf, type Files } from './attachment.ts'
 import { UPLOAD_SECONDS } from './upload-file.ts'
 
-/** Time after which an attachment that no turn uses is deleted, in hours. */
+/** Time after which an attachment that no turn uses is deleted, in hours. @internal Exported for tests. */
 export const UNUSED_HOURS = 24
 const HOUR_MS = 3_600_000
 /** Maximum number of attachments or files that one run deletes. */

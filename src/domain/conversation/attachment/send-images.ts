@@ -4,7 +4,7 @@
 import type { ProviderAdapter, ProviderFilePart, ProviderMessage } from '../../../providers/ports/provider-adapter.ts'
 import { keyOf, type Files } from './attachment.ts'
 
-/** Maximum number of images of attachments in one call, and of their bytes. The newest ones are sent. */
+/** Maximum number of images of attachments in one call, and of their bytes. The newest ones are sent. @internal */
 export const MAX_IMAGES = 10
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024
 

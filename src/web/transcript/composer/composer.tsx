@@ -1,7 +1,7 @@
 // The form for the next turn, with its audience and the turn that it answers. Also the form for the newer version of a
 // turn.
 
-import { useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react'
+import { useEffect, useRef, useState, type Dispatch, type ReactNode, type SetStateAction } from 'react'
 import type { Attachment, Turn } from '../../../client/index.ts'
 import { randomId } from '../../../client/verbs/calls.ts'
 import { useAction } from '../../kit/load.ts'
@@ -73,6 +73,16 @@ const contentOf = (text: string, files: readonly Attachment[]) =>
           ...files.map(({ id: attachmentId }) => ({ file: { attachmentId } })),
         ],
       }
+
+/** The buttons of the form. `children`: those for a new message. */
+const Bar = ({ isEdit, canSend, children }: { isEdit: boolean; canSend: boolean; children: ReactNode }) => (
+  <div className="bar">
+    <div>{!isEdit && children}</div>
+    <button type="submit" className="primary" disabled={!canSend}>
+      {isEdit ? 'Save' : 'Send'}
+    </button>
+  </div>
+)
 
 export function Composer({ task, onTask }: { task: Task; onTask: Dispatch<SetStateAction<Task>> }) {
   const { id, conversation, transcript, jumpTo } = useOpenConversation()
@@ -151,19 +161,10 @@ export function Composer({ task, onTask }: { task: Task; onTask: Dispatch<SetSta
         onCancel={task && endTask}
         onEditLast={task ? null : editLast}
       />
-      <div className="bar">
-        {isEdit ? (
-          <span />
-        ) : (
-          <div>
-            <AudiencePicker audience={audience} onChange={(next) => setDraft({ audience: next })} />
-            <AttachButton onFiles={chosen.add} isDisabled={!mayWrite} />
-          </div>
-        )}
-        <button type="submit" className="primary" disabled={!canSend}>
-          {isEdit ? 'Save' : 'Send'}
-        </button>
-      </div>
+      <Bar isEdit={isEdit} canSend={canSend}>
+        <AudiencePicker audience={audience} onChange={(next) => setDraft({ audience: next })} />
+        <AttachButton onFiles={chosen.add} isDisabled={!mayWrite} />
+      </Bar>
     </form>
   )
 }
