@@ -3,6 +3,7 @@
 
 import type { Client, ConversationVerbs, Turn, TurnInput } from '../client/index.ts'
 import type { Chat } from '../client/chat/chat.ts'
+import { filePart } from '../client/chat/files.ts'
 import { callOf, toUIMessages, turnIdOf, type ConversationMessage, type MessagePart } from './messages.ts'
 import type { Wanted } from './answer-stream.ts'
 
@@ -29,21 +30,6 @@ export type Requests = {
 type Answered = Pick<Wanted, 'to' | 'runId' | 'isOneRun' | 'includes' | 'known'>
 type PartInput = NonNullable<TurnInput['parts']>[number]
 
-/** The id of the attachment in a signed URL, and in the URN of a file part. */
-const ATTACHMENT = /(?:\/api\/v1\/files\/|^urn:colloquy:attachment:)(att_\w+)/
-
-/** Uploads the file of a data URL, exactly once for the part of a message. @throws ColloquyError @throws TypeError */
-async function uploaded(
-  { chat }: Requests,
-  { url, mediaType, filename }: Extract<MessagePart, { type: 'file' }>,
-  clientId: string,
-): Promise<PartInput> {
-  const bytes = await (await fetch(url)).blob()
-  const file = new Blob([bytes], { type: mediaType })
-  const { id } = await chat.conversation.uploadFile(file, { fileName: filename, clientId })
-  return { file: { attachmentId: id } }
-}
-
 /**
  * Returns a part of a message of the page as content of a turn; null for a part that has none. The file of a data URL is
  * uploaded. `key` identifies the part in all messages.
@@ -52,11 +38,8 @@ async function partInput(requests: Requests, part: MessagePart, key: string): Pr
   if (part.type === 'text') return { text: part.text }
   if (part.type === 'file') {
     const { url, mediaType, filename } = part
-    const [, attachmentId] = ATTACHMENT.exec(url) ?? []
-    if (attachmentId) return { file: { attachmentId } }
     // An edited message may have another file in this place.
-    if (url.startsWith('data:')) return uploaded(requests, part, `${key}:${url.length}`)
-    return { file: { url, mediaType, fileName: filename ?? null } }
+    return filePart(requests.chat.conversation, { url, mediaType, fileName: filename }, `${key}:${url.length}`)
   }
   return part.type.startsWith('data-') ? { data: (part as { data: unknown }).data } : null
 }

@@ -5,6 +5,8 @@ import type { TranscriptTurn } from '../../client/index.ts'
 import type { ContentPart, Message } from './protocol.ts'
 
 type TurnPart = TranscriptTurn['parts'][number]
+/** Returns the absolute URL of an attachment. */
+type FileUrl = (attachment: { url: string }) => string
 
 /** Properties of every piece: `position` is that of its turn; an open piece may grow. */
 type PieceOf<Fields> = Fields & { position: number; messageId: string; text: string; isOpen: boolean }
@@ -58,10 +60,11 @@ function argumentsOf(turn: TranscriptTurn, { callId, arguments: given }: TurnPar
 }
 
 /** Returns the part as content of a message; null for one that no content of AG-UI describes. */
-function contentOf(part: TurnPart): ContentPart | null {
+function contentOf(part: TurnPart, fileUrl: FileUrl): ContentPart | null {
   if (part.__typename === 'TextPart') return { type: 'text', text: part.text }
   if (part.__typename !== 'FilePart') return null
-  const { url, mediaType, fileName } = part
+  const { mediaType, fileName, attachment } = part
+  const url = attachment ? fileUrl(attachment) : part.url
   const [kind] = mediaType.split('/')
   const type = kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'document'
   const source = { type: 'url' as const, value: url, mimeType: mediaType }
@@ -72,13 +75,13 @@ function contentOf(part: TurnPart): ContentPart | null {
  * Yields the pieces of a turn, in the order of its parts. Its text is one piece, which precedes the calls also if it is
  * empty, because a call cannot name the author of its message.
  */
-function* piecesOfTurn(turn: TranscriptTurn, viewer: string): Generator<Piece> {
+function* piecesOfTurn(turn: TranscriptTurn, viewer: string, fileUrl: FileUrl): Generator<Piece> {
   const { id, position, actor, author, role, parts } = turn
   const isOpen = turn.status === 'STREAMING'
   const base = { position, messageId: messageIdOf(turn, viewer), isOpen }
   const name = actor === viewer ? null : { name: author?.displayName ?? actor }
   if (role === 'USER' && parts.some(({ __typename }) => __typename === 'FilePart')) {
-    const content = parts.map(contentOf).filter((part) => part !== null)
+    const content = parts.map((part) => contentOf(part, fileUrl)).filter((part) => part !== null)
     const message: Message = { id: base.messageId, role: 'user', content, ...name }
     return yield { ...base, kind: 'whole', message, text: JSON.stringify(message), isOpen: false }
   }
@@ -111,11 +114,11 @@ function* piecesOfTurn(turn: TranscriptTurn, viewer: string): Generator<Piece> {
  * Returns a function that returns the pieces of the turns, by position, and the same pieces for the same turn. Sources, data
  * and the files of agents are left out, because AG-UI has no messages for them.
  */
-export function createPieces(viewer: string): (turns: readonly TranscriptTurn[]) => Piece[] {
+export function createPieces(viewer: string, fileUrl: FileUrl): (turns: readonly TranscriptTurn[]) => Piece[] {
   const known = new WeakMap<TranscriptTurn, Piece[]>()
   return (turns) =>
     turns.flatMap((turn) => {
-      const pieces = known.get(turn) ?? [...piecesOfTurn(turn, viewer)]
+      const pieces = known.get(turn) ?? [...piecesOfTurn(turn, viewer, fileUrl)]
       known.set(turn, pieces)
       return pieces
     })

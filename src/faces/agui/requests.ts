@@ -3,6 +3,8 @@
 
 import { ColloquyError, type TranscriptTurn } from '../../client/index.ts'
 import type { Asked } from '../../client/chat/answers.ts'
+import type { Chat } from '../../client/chat/chat.ts'
+import { filePart } from '../../client/chat/files.ts'
 import { InvalidInput } from '../../errors.ts'
 import { isJsonObject } from '../../domain/kernel/merge-patch.ts'
 import {
@@ -110,12 +112,23 @@ async function returnResults({ chat }: Thread, results: readonly GivenResult[]):
   }
 }
 
+/** Returns the parts of a message, whose files are uploaded. */
+const partsOf = ({ conversation }: Chat, id: string, parts: readonly PartInput[]): Promise<PartInput[]> =>
+  Promise.all(
+    parts.map(async (part, index) => {
+      if (!('file' in part) || !part.file) return part
+      const { url, mediaType, fileName } = part.file
+      return filePart(conversation, { url: url!, mediaType: mediaType!, fileName: fileName ?? null }, `${id}:${index}`)
+    }),
+  )
+
 /** Appends the new messages. Returns the positions of the turns, and of those that the conversation had already. */
 async function appendAll({ chat }: Thread, turns: readonly NewTurn[]): Promise<Map<string, number>> {
   const positions = new Map<string, number>()
   for (const turn of turns) {
     try {
-      positions.set(turn.clientId, (await chat.conversation.append(turn)).position)
+      const parts = turn.parts && (await partsOf(chat, turn.clientId, turn.parts))
+      positions.set(turn.clientId, (await chat.conversation.append({ ...turn, ...(parts && { parts }) })).position)
     } catch (error) {
       // The conversation has a turn with the id of the message, whose content was changed since.
       if (!isConflict(error)) throw error

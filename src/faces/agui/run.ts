@@ -23,6 +23,8 @@ const IDLE_MS = 60_000
 const RETRY_FOR_MS = 10_000
 
 export type RunOptions = {
+  /** URL of the GraphQL endpoint, beside which the files are, as the client of the face sees it. */
+  url: string
   /** Sends the operations of the run to the server, as the viewer. */
   fetch: typeof fetch
   /** Agent that answers; null for the participants whom a message wakes up. */
@@ -41,9 +43,9 @@ export type OpenRun = {
  * Opens the thread, and does what the input asks for. Nothing is sent before, so that a refused input is no run.
  * @throws ColloquyError @throws InvalidInput
  */
-export async function openRun(input: RunInput, { fetch, agent, as }: RunOptions): Promise<OpenRun> {
+export async function openRun(input: RunInput, { url, fetch, agent, as }: RunOptions): Promise<OpenRun> {
   const client = connect({
-    url: '/graphql',
+    url,
     fetch,
     webSocket: null,
     retryForMs: RETRY_FOR_MS,

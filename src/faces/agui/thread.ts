@@ -98,7 +98,7 @@ export async function openThread(
   try {
     await Promise.all([readyToRead(chat), statesRead(states)])
     await reachKnown(client, chat, newest)
-    const piecesOf = createPieces(viewer.actor)
+    const piecesOf = createPieces(viewer.actor, client.fileUrl)
     const shown = () => {
       const { turns, hasOlder } = chat.get().transcript
       return { pieces: piecesOf(turns), from: hasOlder ? (turns[0]?.position ?? 0) : 0 }

@@ -1,5 +1,6 @@
 // A `fetch` that executes GraphQL operations in this process, with yoga's plugins, so that a face can use the client of the
-// package. It answers like /graphql: a result as JSON, or the results of a subscription as an event stream.
+// package. It answers like /graphql: a result as JSON, or the results of a subscription as an event stream. Files are
+// uploaded by the function that their door has.
 
 import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql'
 import type { Viewer } from '../../domain/kernel/view.ts'
@@ -14,12 +15,17 @@ import type { Yoga } from './yoga.ts'
 const HEARTBEAT_MS = 12_000
 
 /** The viewer of the operations, and whether the client of the face has disconnected. */
-export type LocalClient = { viewer: Viewer; isGone(): boolean }
+export type LocalClient = {
+  viewer: Viewer
+  isGone(): boolean
+  /** Uploads a file, and returns the status of the answer and its JSON. */
+  upload(url: string, contentType: string | undefined, body: Buffer): Promise<{ status: number; body: object }>
+}
 
 // The client keeps the answers for as long as its stream lives, so they take no share of the memory for answers.
 const holdAnswer = ({ release }: HeldAnswer) => release()
 
-async function execute(yoga: Yoga, { viewer, isGone }: LocalClient, params: Parameters) {
+async function execute(yoga: Yoga, { viewer, isGone }: Pick<LocalClient, 'viewer' | 'isGone'>, params: Parameters) {
   const enveloped = yoga.getEnveloped({ viewer, isGone, holdAnswer, params })
   const document = enveloped.parse(params.query) as DocumentNode
   const errors = enveloped.validate(enveloped.schema, document) as ExecutionResult['errors']
@@ -67,10 +73,17 @@ function streamOf(frames: AsyncGenerator<string, void>): ReadableStream<Uint8Arr
   })
 }
 
-/** Returns the function. It takes what the client of the package sends: a POST with JSON. */
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+/** Returns the function. It takes what the client of the package sends: a POST with JSON, or with a file. */
 export const createLocalFetch =
   (yoga: Yoga, client: LocalClient): typeof fetch =>
-  async (_url, init) => {
+  async (url, init) => {
+    if (init!.body instanceof Blob) {
+      const [type, bytes] = [init!.body.type || undefined, Buffer.from(await init!.body.arrayBuffer())]
+      const { status, body } = await client.upload(String(url), type, bytes)
+      return new Response(stringify(body), { status, headers: JSON_TYPE })
+    }
     const params = JSON.parse(init!.body as string) as Parameters
     const outcome = await execute(yoga, client, params)
     init!.signal?.throwIfAborted()
@@ -78,5 +91,5 @@ export const createLocalFetch =
       const frames = framesOf(outcome, init!.signal!)
       return new Response(streamOf(frames), { headers: { 'content-type': 'text/event-stream' } })
     }
-    return new Response(stringify(resultWithoutHttp(outcome)), { headers: { 'content-type': 'application/json' } })
+    return new Response(stringify(resultWithoutHttp(outcome)), { headers: JSON_TYPE })
   }

@@ -11,6 +11,7 @@ import type { AguiEvent } from '../../../faces/agui/protocol.ts'
 import { openRun, type OpenRun } from '../../../faces/agui/run.ts'
 import { failureOf } from '../../../faces/agui/thread.ts'
 import { VerbFailed } from '../../../faces/call.ts'
+import { GRAPHQL } from '../../../faces/paths.ts'
 import { bodyOf, failureResponse } from '../../../faces/rest/respond.ts'
 import { createLocalFetch } from '../../graphql/local-fetch.ts'
 import { startStream } from '../../live/event-stream.ts'
@@ -22,9 +23,11 @@ import { searchOf } from '../parameters.ts'
 import { sendJson } from '../send-json.ts'
 import type { Yoga } from '../../graphql/yoga.ts'
 import type { Door, Visit } from './door.ts'
+import { fileBodyBytes } from './file-body.ts'
+import { answerUpload } from './files.ts'
 
 type Services = {
-  deps: Pick<Deps, 'clock'>
+  deps: Deps
   yoga: Yoga
   /** Logs an unexpected error, and returns an error that hides it from clients. */
   mask(error: unknown): GraphQLError
@@ -57,6 +60,10 @@ const drained = (response: ServerResponse, signal: AbortSignal): Promise<unknown
 /** The error with which a stream ends. */
 type Ending = { code: string; message: string }
 const CLOSING: Ending = { code: 'SERVER_BUSY', message: 'The server shuts down. Run again.' }
+
+/** Returns the URL of the GraphQL endpoint, as the client of the request sees this server. */
+const endpointOf = ({ headers }: IncomingMessage): string =>
+  `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${headers.host}${GRAPHQL}`
 
 export function createAgui({ deps, yoga, mask }: Services): Agui {
   /** Functions that end a stream with an error. */
@@ -101,11 +108,16 @@ export function createAgui({ deps, yoga, mask }: Services): Agui {
   async function answer(visit: Visit): Promise<void> {
     const { request, response, identity, body, leave } = visit
     const query = searchOf(request.url)
-    const fetch = createLocalFetch(yoga, { viewer: identity.viewer, isGone: () => response.destroyed })
+    const { viewer } = identity
+    const fetch = createLocalFetch(yoga, {
+      viewer,
+      isGone: () => response.destroyed,
+      upload: (url, contentType, file) => answerUpload(deps, { viewer, url, contentType, body: file }),
+    })
     let run: OpenRun
     try {
       const input = readInput(await bodyOf(body ?? Buffer.alloc(0), parseBody))
-      run = await openRun(input, { fetch, agent: query.get('agent'), as: query.get('as') })
+      run = await openRun(input, { url: endpointOf(request), fetch, agent: query.get('agent'), as: query.get('as') })
     } catch (error) {
       return await refuse(response, request, error)
     } finally {
@@ -116,6 +128,8 @@ export function createAgui({ deps, yoga, mask }: Services): Agui {
 
   return {
     door: {
+      // A message may contain files.
+      bodyBytes: fileBodyBytes(deps.files.limits),
       refusalOf: ({ method, headers }) => aguiMediaRefusal(method, headers) ?? restForgeryRefusal(method, headers),
       hasBody: () => true,
       answer,

@@ -20,11 +20,11 @@ import { noteRefusal } from '../../../graphql/kernel/rights/rights.ts'
 import { DomainError, InvalidInput, NotFound } from '../../../errors.ts'
 import { VerbFailed } from '../../../faces/call.ts'
 import { problemOf } from '../../../faces/rest/problem.ts'
-import { failureResponse, noMatchResponse, problemResponse } from '../../../faces/rest/respond.ts'
+import { failureResponse, noMatchResponse, problemResponse, type RestResponse } from '../../../faces/rest/respond.ts'
 import { restForgeryRefusal } from '../guard.ts'
 import { searchOf } from '../parameters.ts'
 import { sendJson } from '../send-json.ts'
-import type { Door, Visit } from './door.ts'
+import type { Door } from './door.ts'
 import { fileBodyBytes, fileOf } from './file-body.ts'
 import { fileHeaders, isUnchanged, rangeOf } from './file-headers.ts'
 
@@ -37,20 +37,15 @@ const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache
 /** Size of a file for which an upload costs another point of the rate limit, in bytes. */
 const BYTES_PER_POINT = 100_000
 
-/** Sends the problem of an expected error. @throws any other error */
-async function sendFailure(response: ServerResponse, error: unknown): Promise<void> {
-  if (error instanceof VerbFailed) return send(response, failureResponse(error, {}))
-  if (!(error instanceof DomainError)) throw error
+/** Returns the problem of an expected error. @throws any other error */
+function failureOf(error: unknown): RestResponse {
+  if (!(error instanceof DomainError)) return failureResponse(error, {})
   const { code, message, ...details } = error
-  await send(response, failureResponse(new VerbFailed(code, message, details), {}))
+  return failureResponse(new VerbFailed(code, message, details), {})
 }
 
-async function send(
-  response: ServerResponse,
-  { status, headers, body }: { status: number; headers: object; body: object },
-): Promise<void> {
-  if (response.destroyed) return
-  await sendJson(response, { status, headers: { ...headers } }, body, 0)
+async function send(response: ServerResponse, answer: RestResponse): Promise<void> {
+  if (!response.destroyed) await sendJson(response, answer, answer.body, 0)
 }
 
 /** Returns the viewer of the request, or the actor in `as`. @throws InvalidInput @throws NotAllowed */
@@ -86,13 +81,17 @@ async function takePoints({ rates }: Deps, { tenant, actor }: Viewer, bytes: num
   throw new VerbFailed('RATE_LIMITED', message, { retryAfterSeconds })
 }
 
-async function upload(deps: Deps, { request, identity, body }: Visit): Promise<UploadedFile & { viewer: Viewer }> {
-  const query = searchOf(request.url)
+/** A request to upload a file. */
+export type UploadRequest = { viewer: Viewer; url: string | undefined; contentType: string | undefined; body: Buffer }
+
+async function upload(deps: Deps, given: UploadRequest): Promise<UploadedFile & { viewer: Viewer }> {
+  const { url, contentType, body } = given
+  const query = searchOf(url)
   const unknown = [...query.keys()].find((each) => !PARAMETERS.includes(each))
   if (unknown !== undefined) throw InvalidInput.at(unknown, `is no parameter. There are ${PARAMETERS.join(', ')}`)
-  const viewer = viewerOf(identity.viewer, query)
-  await takePoints(deps, identity.viewer, body?.length ?? 0)
-  const file = await fileOf(body ?? Buffer.alloc(0), request.headers['content-type'])
+  const viewer = viewerOf(given.viewer, query)
+  await takePoints(deps, given.viewer, body.length)
+  const file = await fileOf(body, contentType)
   const conversationId = await conversationOf(deps, viewer, query.get('conversation'))
   const uploaded = await uploadFile(deps, viewer, {
     conversationId,
@@ -104,20 +103,27 @@ async function upload(deps: Deps, { request, identity, body }: Visit): Promise<U
   return { ...uploaded, viewer }
 }
 
+/** Returns the answer to an upload: the attachment, or a problem. @throws any unexpected error */
+export async function answerUpload(deps: Deps, given: UploadRequest): Promise<RestResponse> {
+  try {
+    const { attachment, deduplicated, viewer } = await upload(deps, given)
+    const body = { attachment: answerOf(deps, viewer.tenant, attachment), deduplicated }
+    return { status: deduplicated ? 200 : 201, headers: JSON_HEADERS, body }
+  } catch (error) {
+    noteRefusal({ deps, viewer: given.viewer }, 'uploadFile', error)
+    return failureOf(error)
+  }
+}
+
 const uploadDoor = (deps: Deps): Door => ({
   bodyBytes: fileBodyBytes(deps.files.limits),
   refusalOf: ({ method, headers }) => restForgeryRefusal(method, headers),
   hasBody: () => true,
   async answer(visit) {
-    const { response, leave } = visit
-    try {
-      const { attachment, deduplicated, viewer } = await upload(deps, visit).finally(leave)
-      const body = { attachment: answerOf(deps, viewer.tenant, attachment), deduplicated }
-      await send(response, { status: deduplicated ? 200 : 201, headers: JSON_HEADERS, body })
-    } catch (error) {
-      noteRefusal({ deps, viewer: visit.identity.viewer }, 'uploadFile', error)
-      await sendFailure(response, error)
-    }
+    const { request, response, identity, body, leave } = visit
+    const { url, headers } = request
+    const given = { viewer: identity.viewer, url, contentType: headers['content-type'], body: body ?? Buffer.alloc(0) }
+    await send(response, await answerUpload(deps, given).finally(leave))
   },
 })
 
@@ -164,7 +170,7 @@ const fileDoor = (deps: Deps, id: string): Door => ({
       if (!attachment) throw new NotFound('attachment', id)
       await sendFile(deps, { request, response }, { tenant: viewer.tenant, attachment, maxAge: 0 })
     } catch (error) {
-      await sendFailure(response, error)
+      await send(response, failureOf(error))
     } finally {
       leave()
     }

@@ -444,6 +444,38 @@ describe.each(backends)('a run of AG-UI on $name', (backend) => {
     expect(bob.messages()).toContainEqual(['user', 'When is high tide?'])
   })
 
+  it('uploads a picture that a page sends, and shows it by a signed URL', async () => {
+    const { open } = await start({ actor: 'bot', ...AGENT })
+    const { agent } = open({ query: '?agent=bot' })
+    const value = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const content = [
+      { type: 'text' as const, text: 'What is this?' },
+      { type: 'image' as const, source: { type: 'data' as const, value, mimeType: 'image/png' } },
+    ]
+    agent.addMessage({ id: 'm', role: 'user', content })
+    provider.next(['A pixel.'])
+    await agent.runAgent()
+    const later = open()
+    await later.agent.runAgent()
+    const [, image] = later.agent.messages[0]!.content as [object, { type: string; source: { value: string } }]
+    expect(image.type).toBe('image')
+    const picture = await fetch(image.source.value)
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png'])
+    expect(Buffer.from(await picture.arrayBuffer()).toString('base64')).toBe(value)
+    // A page that returns the message sends nothing again.
+    await later.agent.runAgent()
+    expect(later.agent.messages.filter(({ role }) => role === 'user')).toHaveLength(1)
+  })
+
+  it('refuses a file that is not what it says, and writes nothing', async () => {
+    const { open, turns } = await start({ actor: 'bot', ...AGENT })
+    const { agent } = open({ query: '?agent=bot' })
+    const source = { type: 'data' as const, value: btoa('<svg></svg>'), mimeType: 'image/png' }
+    agent.addMessage({ id: 'm', role: 'user', content: [{ type: 'image', source }] })
+    await expect(agent.runAgent()).rejects.toThrow('HTTP 400')
+    expect(await turns()).toEqual([])
+  })
+
   it('keeps a greeting of the page, which is no message of the conversation', async () => {
     const { open } = await start({ actor: 'bot', ...AGENT })
     const greeting: Message = { id: 'hi', role: 'assistant', content: 'How can I help?' }

@@ -13,7 +13,7 @@ import type { AguiEvent } from '../../../../src/faces/agui/protocol.ts'
 import { casesOf } from '../../../support/long.ts'
 import { call, delta, reasoning, result, text, turn } from '../../../support/transcript-turns.ts'
 
-const piecesOf = createPieces('ada')
+const piecesOf = createPieces('ada', ({ url }) => url)
 
 /** Creates the stock client, and a function that lets it receive the events of one run. */
 function createReader() {
