@@ -4,6 +4,7 @@
 import { answersIn, type Answers } from '../../client/chat/answers.ts'
 import { changesOf, requireReadable, type ChatState } from '../../client/chat/chat.ts'
 import { connect, type Live } from '../../client/index.ts'
+import { VerbFailed } from '../call.ts'
 import { askAgent } from './agent.ts'
 import { isInstruction, type RunInput } from './input.ts'
 import { createMessageEvents } from './message-events.ts'
@@ -32,6 +33,10 @@ export type RunOptions = {
   /** Actor for whom the run reads and writes; null for the viewer. */
   as: string | null
 }
+
+/** Maximum number of steps of one run for its question. Others may ask the agent at the same time, and be first. */
+const MAX_STEPS = 10
+const UNANSWERED = 'The agent was asked by others each time before it could answer. Run again.'
 
 /** A run whose request has been carried out. */
 export type OpenRun = {
@@ -162,6 +167,7 @@ async function* runEvents(run: Run, signal: AbortSignal): AsyncGenerator<AguiEve
   const view = createView(run)
   const steps = createSteps()
   const changes = changesOf(eitherOf(chat, states), signal)
+  let stepped = 0
   try {
     const parent = parentRunId === undefined ? null : { parentRunId }
     yield { type: 'RUN_STARTED', threadId, runId, ...parent, protocolVersion: PROTOCOL_VERSION }
@@ -172,6 +178,7 @@ async function* runEvents(run: Run, signal: AbortSignal): AsyncGenerator<AguiEve
       const answers = answersIn(state, asked)
       yield* steps(new Set(answers.busy.flatMap((each) => (each.run?.state === 'RUNNING' ? [each.run.actor] : []))))
       const step = question && nextStep(state, question)
+      if (step && ++stepped > MAX_STEPS) throw new VerbFailed('CONFLICT', UNANSWERED)
       if (step?.do === 'ask') events.push(...(await askAgent(thread, input, { ...step, turnId: step.turn.id })))
       if (step?.do === 'cancel') await client.cancelRun(step.runId).catch(() => {})
       if (step) await chat.refresh()
