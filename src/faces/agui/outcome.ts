@@ -38,10 +38,10 @@ function isAnswered({ transcript, answering }: ChatState, { agent, position, end
 }
 
 /** What is done for a question: the agent is asked, after a run that waits for tools of the viewer was cancelled. */
-export type Step = { do: 'ask'; turn: TranscriptTurn; attempt: number } | { do: 'cancel'; runId: string }
+export type Action = { do: 'ask'; turn: TranscriptTurn; attempt: number } | { do: 'cancel'; runId: string }
 
 /** Returns what is done next; null if the question is answered or will be, or the agent waits for somebody. */
-export function nextStep(state: ChatState, question: Question): Step | null {
+export function nextAction(state: ChatState, question: Question): Action | null {
   const { transcript, answering } = state
   const turn = transcript.turns.find(({ position }) => position === question.position)
   if (!answering || !turn || isAnswered(state, question)) return null

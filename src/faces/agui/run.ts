@@ -8,7 +8,7 @@ import { VerbFailed } from '../call.ts'
 import { askAgent } from './agent.ts'
 import { isInstruction, type RunInput } from './input.ts'
 import { createMessageEvents } from './message-events.ts'
-import { endedRuns, nextStep, outcomeOf, waitingCalls, type Question } from './outcome.ts'
+import { endedRuns, nextAction, outcomeOf, waitingCalls, type Question } from './outcome.ts'
 import { isOfServer } from './pieces.ts'
 import { PROTOCOL_VERSION, type AguiEvent, type Message } from './protocol.ts'
 import { request, type Request } from './requests.ts'
@@ -34,8 +34,8 @@ export type RunOptions = {
   as: string | null
 }
 
-/** Maximum number of steps of one run for its question. Others may ask the agent at the same time, and be first. */
-const MAX_STEPS = 10
+/** Maximum number of actions of one run for its question. Others may ask the agent at the same time, and be first. */
+const MAX_ACTIONS = 10
 const UNANSWERED = 'The agent was asked by others each time before it could answer. Run again.'
 
 /** A run whose request has been carried out. */
@@ -167,7 +167,7 @@ async function* runEvents(run: Run, signal: AbortSignal): AsyncGenerator<AguiEve
   const view = createView(run)
   const steps = createSteps()
   const changes = changesOf(eitherOf(chat, states), signal)
-  let stepped = 0
+  let actions = 0
   try {
     const parent = parentRunId === undefined ? null : { parentRunId }
     yield { type: 'RUN_STARTED', threadId, runId, ...parent, protocolVersion: PROTOCOL_VERSION }
@@ -177,11 +177,11 @@ async function* runEvents(run: Run, signal: AbortSignal): AsyncGenerator<AguiEve
       yield* [...view.next(state), ...events.splice(0)]
       const answers = answersIn(state, asked)
       yield* steps(new Set(answers.busy.flatMap((each) => (each.run?.state === 'RUNNING' ? [each.run.actor] : []))))
-      const step = question && nextStep(state, question)
-      if (step && ++stepped > MAX_STEPS) throw new VerbFailed('CONFLICT', UNANSWERED)
-      if (step?.do === 'ask') events.push(...(await askAgent(thread, input, { ...step, turnId: step.turn.id })))
-      if (step?.do === 'cancel') await client.cancelRun(step.runId).catch(() => {})
-      if (step) await chat.refresh()
+      const action = question && nextAction(state, question)
+      if (action && ++actions > MAX_ACTIONS) throw new VerbFailed('CONFLICT', UNANSWERED)
+      if (action?.do === 'ask') events.push(...(await askAgent(thread, input, { ...action, turnId: action.turn.id })))
+      if (action?.do === 'cancel') await client.cancelRun(action.runId).catch(() => {})
+      if (action) await chat.refresh()
       else if (isOver(state, answers, view.changedAt)) {
         yield* [...view.end(), ...steps(new Set())]
         const outcome = outcomeOf(state, { asked, answers, viewer }, { question, endedBefore })
