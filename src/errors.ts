@@ -119,6 +119,13 @@ export class QueueFull extends ServerBusy {
   }
 }
 
+/** The bytes of the same file are being deleted, so they cannot be written yet. Nothing was written. */
+export class FileBusy extends ServerBusy {
+  constructor() {
+    super('An equal file of your tenant is being deleted, which takes at most some minutes. Try again later.')
+  }
+}
+
 /**
  * The database cannot be reached, the connection to it was lost, or it has no resources left. The outcome of a write is
  * unknown: it may have been committed before the connection was lost. `cause` is the error of the driver.

@@ -1,8 +1,9 @@
--- Trigger that queues the file of a deleted attachment, whatever deleted the row, so that a sweep deletes its bytes.
+-- Trigger that queues the files of deleted attachments, whatever deleted the rows, so that a sweep deletes their bytes.
+--
+-- It only appends rows, so it waits for no other transaction.
 CREATE OR REPLACE FUNCTION queue_file_deletion() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO file_deletion AS d (tenant, sha256, due_at) VALUES (OLD.tenant, OLD.sha256, now())
-  ON CONFLICT (tenant, sha256) DO UPDATE SET due_at = greatest(d.due_at, excluded.due_at);
+  INSERT INTO file_deletion (tenant, sha256, due_at) SELECT DISTINCT o.tenant, o.sha256, now() FROM deleted o;
   RETURN NULL;
 END $$;

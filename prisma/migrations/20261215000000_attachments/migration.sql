@@ -27,13 +27,17 @@ CREATE INDEX attachment_file ON attachment (tenant, sha256) INCLUDE (bytes);
 -- Finds the uploads that no turn has used.
 CREATE INDEX attachment_unused ON attachment (created_at) WHERE position IS NULL;
 
+-- A file has any number of rows, because deletions only append them: with one row per file, two transactions that delete
+-- the same files in another order would wait for each other.
 CREATE TABLE file_deletion (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   tenant text NOT NULL,
   sha256 text NOT NULL,
   due_at timestamptz(3) NOT NULL,
-  PRIMARY KEY (tenant, sha256)
+  started boolean DEFAULT false NOT NULL
 );
 CREATE INDEX file_deletion_due_at_idx ON file_deletion (due_at);
+CREATE INDEX file_deletion_tenant_sha256_due_at_idx ON file_deletion (tenant, sha256, due_at);
 
 -- The key of signed URLs, which every process reads at its start. The first process creates it: a migration must not,
 -- because the template of embedded databases contains the results of migrations.
@@ -86,13 +90,15 @@ END $$;
 CREATE TRIGGER use_attachments AFTER INSERT OR UPDATE OF parts ON turn FOR EACH ROW
   WHEN (jsonb_path_exists(NEW.parts, '$[*].attachmentId')) EXECUTE FUNCTION use_attachments();
 
--- Trigger that queues the file of a deleted attachment, whatever deleted the row, so that a sweep deletes its bytes.
+-- Trigger that queues the files of deleted attachments, whatever deleted the rows, so that a sweep deletes their bytes.
+--
+-- It only appends rows, so it waits for no other transaction.
 CREATE OR REPLACE FUNCTION queue_file_deletion() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO file_deletion AS d (tenant, sha256, due_at) VALUES (OLD.tenant, OLD.sha256, now())
-  ON CONFLICT (tenant, sha256) DO UPDATE SET due_at = greatest(d.due_at, excluded.due_at);
+  INSERT INTO file_deletion (tenant, sha256, due_at) SELECT DISTINCT o.tenant, o.sha256, now() FROM deleted o;
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER queue_file_deletion AFTER DELETE ON attachment FOR EACH ROW EXECUTE FUNCTION queue_file_deletion();
+CREATE TRIGGER queue_file_deletion AFTER DELETE ON attachment REFERENCING OLD TABLE AS deleted
+  FOR EACH STATEMENT EXECUTE FUNCTION queue_file_deletion();

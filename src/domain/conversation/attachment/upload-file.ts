@@ -43,7 +43,7 @@ export type UploadedFile = { attachment: Attachment; deduplicated: boolean }
 export type UploadDeps = Platform & { files: Files }
 
 /** The directories and control characters of a name have no meaning for the server, and must not reach another system. */
-function plainName(fileName: string | null | undefined): string | null {
+export function plainName(fileName: string | null | undefined): string | null {
   const base = fileName
     ?.split(/[\\/]/)
     .at(-1)!
@@ -53,7 +53,7 @@ function plainName(fileName: string | null | undefined): string | null {
 }
 
 /** Returns the media type of the bytes. @throws InvalidInput if it is not accepted, or contradicts the stated type */
-async function checkedType(bytes: Buffer, mediaType: string | null, { types }: FileLimits): Promise<string> {
+export async function checkedType(bytes: Buffer, mediaType: string | null, { types }: FileLimits): Promise<string> {
   const stated = statedType(mediaType)
   const found = typeByBytes(bytes)
   const type = agreedType(stated, found)
@@ -72,7 +72,7 @@ async function checkedType(bytes: Buffer, mediaType: string | null, { types }: F
 }
 
 /** Returns the size of an image; null for other files. @throws InvalidInput for a damaged or too large image */
-function checkedSize(mediaType: string, bytes: Buffer): ImageSize | null {
+export function checkedSize(mediaType: string, bytes: Buffer): ImageSize | null {
   if (!isImage(mediaType)) return null
   const size = sizeOfImage(mediaType, bytes)
   if (!size) throw InvalidInput.at('file', `is a damaged ${mediaType}: its header states no width and height`)
@@ -140,6 +140,7 @@ async function writeRow(deps: UploadDeps, viewer: Viewer, file: NewAttachment): 
  * @throws NotFound @throws NotAllowed if rights.ts denies the call, or the viewer has left the conversation
  * @throws Conflict if the clientId was used for another file
  * @throws LimitReached if the attachments of the conversation or of the tenant would be too large
+ * @throws FileBusy while the bytes of an equal file are being deleted
  */
 export async function uploadFile(deps: UploadDeps, viewer: Viewer, input: UploadFileInput): Promise<UploadedFile> {
   authorize(viewer, 'uploadFile', input)

@@ -1,43 +1,99 @@
 // The queue of files whose bytes may have no attachment. An upload queues its file before it writes the bytes, so that a
-// crash leaves none forever; a trigger queues the file of each deleted attachment.
+// crash leaves none forever; a trigger queues the files of deleted attachments. Transactions only append rows, under a lock
+// of the file where its bytes are written or deleted.
 
+import { FileBusy } from '../../../../errors.ts'
 import { SYSTEM } from '../../../db/scope.ts'
+import { withTransaction } from '../../../db/tx.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 
+/** A file by its name in the file store of the tenant (`keyOf`). */
 export type QueuedFile = { tenant: string; sha256: string }
 
-/**
- * Queues the deletion of the file, or delays it. Waits while a sweep deletes the file, so that bytes that are written
- * afterwards are kept until the time.
- */
-export async function delayDeletion(db: Db, { tenant, sha256 }: QueuedFile, seconds: number): Promise<void> {
-  await db.of(tenant).$executeRaw`
-    INSERT INTO file_deletion AS d (tenant, sha256, due_at)
-    VALUES (${tenant}::text, ${sha256}::text, now() + make_interval(secs => ${seconds}::integer))
-    ON CONFLICT (tenant, sha256) DO UPDATE SET due_at = greatest(d.due_at, excluded.due_at)`
+/** Number of the row that a deletion of bytes writes before it begins. */
+type StartedDeletion = bigint
+
+/** Waits for other transactions that have locked the file, and locks it until the transaction ends. */
+async function lockFile(tx: Tx, { tenant, sha256 }: QueuedFile): Promise<void> {
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`${tenant} ${sha256}`}::text, 0))`
 }
 
-/** Whether the deletion of the file is delayed, by this upload or a later one. Keeps it so until the transaction ends. */
-export async function isDelayed(tx: Tx, { tenant, sha256 }: QueuedFile): Promise<boolean> {
-  const rows = await tx.$queryRaw<{ isDelayed: boolean }[]>`
-    SELECT d.due_at > clock_timestamp() AS "isDelayed" FROM file_deletion d
-    WHERE d.tenant = ${tenant}::text AND d.sha256 = ${sha256}::text FOR UPDATE`
-  return rows[0]?.isDelayed ?? false
+type FileState = { isDelayed: boolean; isStarted: boolean; isUsed: boolean }
+
+/** Whether the file is not due, whether its deletion has started and may still happen, and whether an attachment has it. */
+async function readState(tx: Tx, { tenant, sha256 }: QueuedFile): Promise<FileState> {
+  const [state] = await tx.$queryRaw<[FileState]>`
+    SELECT coalesce(bool_or(NOT d.started), false) AS "isDelayed", coalesce(bool_or(d.started), false) AS "isStarted",
+           EXISTS (SELECT FROM attachment a WHERE a.tenant = ${tenant}::text AND a.sha256 = ${sha256}::text) AS "isUsed"
+    FROM file_deletion d
+    WHERE d.tenant = ${tenant}::text AND d.sha256 = ${sha256}::text AND d.due_at > clock_timestamp()`
+  return state
 }
 
+const append = (tx: Tx, { tenant, sha256 }: QueuedFile, seconds: number, started = false) =>
+  tx.$queryRaw<[{ number: bigint }]>`
+    INSERT INTO file_deletion (tenant, sha256, due_at, started)
+    VALUES (${tenant}::text, ${sha256}::text, clock_timestamp() + make_interval(secs => ${seconds}::integer),
+            ${started}::boolean)
+    RETURNING number`
+
 /**
- * Takes the due file that has waited longest from the queue, and returns it, with whether an attachment of the tenant has
- * it; null if none is due. Files that other transactions have taken are skipped.
+ * Queues the deletion of the file, or delays it: bytes that are written afterwards are kept until the time.
+ * @throws FileBusy if the deletion has started: the file store could execute it after the write
  */
-export async function takeDueFile(tx: Tx): Promise<(QueuedFile & { isUsed: boolean }) | null> {
-  const rows = await tx.$queryRaw<(QueuedFile & { isUsed: boolean })[]>`
-    DELETE FROM file_deletion d USING (
-      SELECT q.tenant, q.sha256 FROM file_deletion q WHERE q.due_at <= now()
-      ORDER BY q.due_at LIMIT 1 FOR UPDATE SKIP LOCKED) q
-    WHERE d.tenant = q.tenant AND d.sha256 = q.sha256
-    RETURNING d.tenant, d.sha256,
-              EXISTS (SELECT FROM attachment a WHERE a.tenant = d.tenant AND a.sha256 = d.sha256) AS "isUsed"`
-  return rows[0] ?? null
+export const delayDeletion = (db: Db, file: QueuedFile, seconds: number): Promise<void> =>
+  withTransaction(db, file.tenant, async (tx) => {
+    await lockFile(tx, file)
+    if ((await readState(tx, file)).isStarted) throw new FileBusy()
+    await append(tx, file, seconds)
+  })
+
+/**
+ * Whether the bytes of the file that were written before are kept, because an upload or import has delayed the deletion.
+ * Keeps them so until the transaction ends. A transaction locks several files in the order of their names.
+ */
+export async function isDelayed(tx: Tx, file: QueuedFile): Promise<boolean> {
+  await lockFile(tx, file)
+  return (await readState(tx, file)).isDelayed
+}
+
+/** Makes the files due that this transaction only has delayed. */
+export async function endDelay(tx: Tx, tenant: string, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await tx.$executeRaw`
+    UPDATE file_deletion SET due_at = now() WHERE tenant = ${tenant}::text AND sha256 = ANY (${names}::text[])`
+}
+
+/** At most `limit` files that are due, those that have waited longest first. */
+export const readDueFiles = (db: Db, limit: number): Promise<QueuedFile[]> =>
+  db.of(SYSTEM).$queryRaw<QueuedFile[]>`
+    SELECT q.tenant, q.sha256 FROM file_deletion q
+    WHERE q.due_at <= now() AND NOT EXISTS (
+      SELECT FROM file_deletion l WHERE l.tenant = q.tenant AND l.sha256 = q.sha256 AND l.due_at > now())
+    GROUP BY q.tenant, q.sha256 ORDER BY min(q.due_at) LIMIT ${limit}::integer`
+
+/**
+ * Starts the deletion of a due file that no attachment of the tenant has. Until it ends, or for the number of seconds, no
+ * upload relies on the bytes. Null if the file is used, not due any more, or locked by an upload.
+ */
+export const startDeletion = (db: Db, file: QueuedFile, seconds: number): Promise<StartedDeletion | null> =>
+  withTransaction(db, SYSTEM, async (tx) => {
+    const { tenant, sha256 } = file
+    const [lock] = await tx.$queryRaw<[{ taken: boolean }]>`
+      SELECT pg_try_advisory_xact_lock(hashtextextended(${`${tenant} ${sha256}`}::text, 0)) AS taken`
+    if (!lock.taken) return null
+    const state = await readState(tx, file)
+    if (state.isDelayed || state.isStarted) return null
+    const taken = await tx.$executeRaw`
+      DELETE FROM file_deletion WHERE tenant = ${tenant}::text AND sha256 = ${sha256}::text`
+    if (taken === 0 || state.isUsed) return null
+    const [{ number }] = await append(tx, file, seconds, true)
+    return number
+  })
+
+/** Ends the deletion of a file whose bytes are deleted. One that is not ended is repeated when its time is over. */
+export async function endDeletion(db: Db, number: StartedDeletion): Promise<void> {
+  await db.of(SYSTEM).$executeRaw`DELETE FROM file_deletion WHERE number = ${number}::bigint`
 }
 
 /**
