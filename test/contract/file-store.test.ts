@@ -3,12 +3,23 @@
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createDiskFiles } from '../../src/store/files/disk.ts'
 import { createMemoryFiles } from '../../src/store/files/memory.ts'
 import { createS3Files } from '../../src/store/files/s3.ts'
 import { S3_KEY, useFakeS3 } from '../support/fake-s3.ts'
 import { fileStoreContract } from './file-store.ts'
+
+/** Paths that were opened: the store opens directories to flush them only. */
+const opened: string[] = []
+vi.mock('node:fs/promises', async (importOriginal) => {
+  const original = await importOriginal<typeof import('node:fs/promises')>()
+  const open: typeof original.open = (path, ...more) => {
+    opened.push(String(path))
+    return original.open(path, ...more)
+  }
+  return { ...original, open }
+})
 
 const directories: string[] = []
 async function newDirectory(): Promise<string> {
@@ -37,6 +48,14 @@ describe('the file store on disk', () => {
     expect(await readdir(join(directory, 'unfinished'))).toEqual(['new'])
   })
 
+  it('flushes the directories that contain new names', async () => {
+    const directory = await newDirectory()
+    opened.length = 0
+    await createDiskFiles(join(directory, 'files')).put('ab/cd/ef', Buffer.from('x'))
+    const flushed = ['', 'files', 'files/ab', 'files/ab/cd'].map((name) => join(directory, name))
+    expect(opened).toEqual(expect.arrayContaining(flushed))
+  })
+
   it('leaves nothing if a file cannot be written', async () => {
     const directory = await newDirectory()
     const store = createDiskFiles(directory)
@@ -62,5 +81,11 @@ describe('the file store in an object store', () => {
     await expect(store.get('aa/bb')).rejects.toThrow('answered GET with the status 403')
     expect(s3.state.refused).toContain('signature')
     expect(s3.objects.has('/files/aa/cc')).toBe(false)
+  })
+
+  it('fails if the bucket does not exist, so that no file counts as deleted or missing', async () => {
+    const store = open({ bucket: 'other' })
+    await expect(store.delete('aa/dd')).rejects.toThrow('answered DELETE with the status 404 (NoSuchBucket)')
+    await expect(store.get('aa/dd')).rejects.toThrow('answered GET with the status 404 (NoSuchBucket)')
   })
 })

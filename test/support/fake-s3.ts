@@ -8,6 +8,11 @@ import { afterAll, beforeAll } from 'vitest'
 
 export const S3_KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'a secret of the test', region: 'test-1' }
 
+/** The only bucket. */
+const BUCKET = 'files'
+
+const errorOf = (code: string) => `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code></Error>`
+
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
 
@@ -58,12 +63,13 @@ export function useFakeS3() {
         return response.writeHead(503).end()
       }
       const path = request.url!
+      if (!path.startsWith(`/${BUCKET}/`)) return response.writeHead(404).end(errorOf('NoSuchBucket'))
       if (request.method === 'PUT') objects.set(path, body)
       if (request.method === 'PUT') return response.writeHead(200).end()
       const object = objects.get(path)
       if (request.method === 'DELETE') objects.delete(path)
       if (request.method === 'DELETE') return response.writeHead(204).end()
-      if (!object) return response.writeHead(404).end('<Error/>')
+      if (!object) return response.writeHead(404).end(errorOf('NoSuchKey'))
       const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
       if (start === undefined) return response.writeHead(200).end(object)
       response.writeHead(206).end(object.subarray(Number(start), Number(end) + 1))

@@ -24,6 +24,16 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
+/** Creates a directory with those above it, and flushes the names of the new ones. Readable by the user only. */
+async function makeDirectory(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let parent = dirname(path); ; parent = dirname(parent)) {
+    await syncDirectory(parent)
+    if (parent === dirname(first)) return
+  }
+}
+
 async function write(path: string, bytes: Buffer): Promise<void> {
   const handle = await open(path, 'wx', 0o600)
   try {
@@ -41,7 +51,7 @@ export function createDiskFiles(directory: string): FileStore {
   return {
     async put(key, bytes) {
       const path = pathOf(key)
-      for (const each of [unfinished, dirname(path)]) await mkdir(each, { recursive: true, mode: 0o700 })
+      for (const each of [unfinished, dirname(path)]) await makeDirectory(each)
       const draft = join(unfinished, randomUUID())
       try {
         await write(draft, bytes)

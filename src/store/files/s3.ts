@@ -15,10 +15,7 @@ export type S3Settings = {
   secretAccessKey: string
 }
 
-/**
- * Maximum time until the service answers, repetitions included, in ms. A deletion must end before the transaction that
- * keeps the same file from being written (file-deletions.ts).
- */
+/** Maximum time until the service answers, repetitions included, in ms. */
 const TIMEOUTS_MS = { PUT: 60_000, GET: 30_000, DELETE: 10_000 }
 /** Number of repetitions after an answer of the class 5xx or 429. */
 const RETRIES = 3
@@ -28,11 +25,30 @@ class ObjectStoreFailed extends Error {
   override readonly name = 'ObjectStoreFailed'
 }
 
+/** Maximum size of the document of an error that is read, in bytes. */
+const ERROR_BYTES = 16_384
+
+/**
+ * Returns the code in the document of an error; null if it has none. A missing bucket is a 404, too, so the status alone
+ * does not say that there is no such object.
+ */
+async function codeOf(response: Response): Promise<string | null> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of response.body ?? []) {
+    parts.push(part)
+    size += part.length
+    if (size >= ERROR_BYTES) break
+  }
+  return /<Code>(\w{1,64})<\/Code>/.exec(String(Buffer.concat(parts)))?.[1] ?? null
+}
+
 export function createS3Files({ endpoint, bucket, region, ...credentials }: S3Settings): FileStore {
   const client = new AwsClient({ ...credentials, region, service: 's3', retries: RETRIES, initRetryMs: 100 })
   const base = `${endpoint.replace(/\/+$/, '')}/${encodeURIComponent(bucket)}`
 
-  async function send(method: 'PUT' | 'GET' | 'DELETE', key: string, init: RequestInit = {}): Promise<Response> {
+  /** Returns the response; null if the bucket has no such object. */
+  async function send(method: 'PUT' | 'GET' | 'DELETE', key: string, init: RequestInit = {}): Promise<Response | null> {
     const abort = new AbortController()
     const timer = setTimeout(() => abort.abort(), TIMEOUTS_MS[method])
     let response: Response
@@ -41,9 +57,12 @@ export function createS3Files({ endpoint, bucket, region, ...credentials }: S3Se
     } finally {
       clearTimeout(timer)
     }
-    if (response.ok || (response.status === 404 && method !== 'PUT')) return response
-    await response.body?.cancel()
-    throw new ObjectStoreFailed(`The object store answered ${method} with the status ${response.status}.`)
+    if (response.ok) return response
+    const code = await codeOf(response)
+    if (method !== 'PUT' && code === 'NoSuchKey') return null
+    throw new ObjectStoreFailed(
+      `The object store answered ${method} with the status ${response.status}${code === null ? '' : ` (${code})`}.`,
+    )
   }
 
   return {
@@ -51,19 +70,16 @@ export function createS3Files({ endpoint, bucket, region, ...credentials }: S3Se
       // Signed, so that the service refuses bytes that were changed on the way.
       const headers = { 'x-amz-content-sha256': createHash('sha256').update(bytes).digest('hex') }
       const response = await send('PUT', key, { headers, body: new Uint8Array(bytes) })
-      await response.body?.cancel()
+      await response?.body?.cancel()
     },
     async get(key, range) {
       const response = await send('GET', key, range && { headers: { range: `bytes=${range.start}-${range.end}` } })
-      if (response.status === 404) {
-        await response.body?.cancel()
-        return null
-      }
+      if (!response) return null
       return response.body ? Readable.fromWeb(response.body as ReadableStream) : Readable.from([])
     },
     async delete(key) {
       const response = await send('DELETE', key)
-      await response.body?.cancel()
+      await response?.body?.cancel()
     },
     deleteUnfinished: async () => 0,
   }
