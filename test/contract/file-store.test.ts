@@ -1,6 +1,6 @@
 // The contract of the file store on each adapter, and what is specific to one.
 
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
@@ -9,17 +9,6 @@ import { createMemoryFiles } from '../../src/store/files/memory.ts'
 import { createS3Files } from '../../src/store/files/s3.ts'
 import { S3_KEY, useFakeS3 } from '../support/fake-s3.ts'
 import { fileStoreContract } from './file-store.ts'
-
-/** Paths that were opened: the store opens directories to flush them only. */
-const opened: string[] = []
-vi.mock('node:fs/promises', async (importOriginal) => {
-  const original = await importOriginal<typeof import('node:fs/promises')>()
-  const open: typeof original.open = (path, ...more) => {
-    opened.push(String(path))
-    return original.open(path, ...more)
-  }
-  return { ...original, open }
-})
 
 const directories: string[] = []
 async function newDirectory(): Promise<string> {
@@ -50,10 +39,16 @@ describe('the file store on disk', () => {
 
   it('flushes the directories that contain new names', async () => {
     const directory = await newDirectory()
-    opened.length = 0
-    await createDiskFiles(join(directory, 'files')).put('ab/cd/ef', Buffer.from('x'))
-    const flushed = ['', 'files', 'files/ab', 'files/ab/cd'].map((name) => join(directory, name))
-    expect(opened).toEqual(expect.arrayContaining(flushed))
+    const handle = await open(directory)
+    const flush = vi.spyOn(Object.getPrototypeOf(handle) as typeof handle, 'sync')
+    await handle.close()
+    const store = createDiskFiles(join(directory, 'files'))
+    await store.put('ab/cd', Buffer.from('x'))
+    // The file, its directory, and those with the names of files, files/unfinished and files/ab.
+    expect(flush).toHaveBeenCalledTimes(5)
+    await store.put('ab/ef', Buffer.from('x'))
+    expect(flush).toHaveBeenCalledTimes(7)
+    flush.mockRestore()
   })
 
   it('leaves nothing if a file cannot be written', async () => {
@@ -67,16 +62,17 @@ describe('the file store on disk', () => {
 })
 
 describe('the file store in an object store', () => {
-  const open = (more: object = {}) => createS3Files({ ...S3_KEY, bucket: 'files', endpoint: s3.state.url, ...more })
+  const openBucket = (more: object = {}) =>
+    createS3Files({ ...S3_KEY, bucket: 'files', endpoint: s3.state.url, ...more })
 
   it('repeats a request that the service could not answer', async () => {
     s3.state.failures = 2
-    await open().put('aa/bb', Buffer.from('x'))
+    await openBucket().put('aa/bb', Buffer.from('x'))
     expect(s3.objects.has('/files/aa/bb')).toBe(true)
   })
 
   it('fails with the status for wrong credentials', async () => {
-    const store = open({ secretAccessKey: 'wrong' })
+    const store = openBucket({ secretAccessKey: 'wrong' })
     await expect(store.put('aa/cc', Buffer.from('x'))).rejects.toThrow('answered PUT with the status 403')
     await expect(store.get('aa/bb')).rejects.toThrow('answered GET with the status 403')
     expect(s3.state.refused).toContain('signature')
@@ -84,7 +80,7 @@ describe('the file store in an object store', () => {
   })
 
   it('fails if the bucket does not exist, so that no file counts as deleted or missing', async () => {
-    const store = open({ bucket: 'other' })
+    const store = openBucket({ bucket: 'other' })
     await expect(store.delete('aa/dd')).rejects.toThrow('answered DELETE with the status 404 (NoSuchBucket)')
     await expect(store.get('aa/dd')).rejects.toThrow('answered GET with the status 404 (NoSuchBucket)')
   })

@@ -63,7 +63,8 @@ export function rehash([manifest, ...lines]: readonly string[]): string[] {
   let chain = FIRST_HASH
   const written = lines.map((line) => {
     const object = JSON.parse(line) as { type: string }
-    const text = 'sha256' in object ? JSON.stringify({ ...object, sha256: chain }) : line
+    const text =
+      'sha256' in object && object.type !== 'attachment' ? JSON.stringify({ ...object, sha256: chain }) : line
     chain = chainHash(chain, text)
     return text
   })

@@ -85,6 +85,7 @@ describe('docs/reference.md', () => {
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),
       new errors.QueueFull(1),
+      new errors.FileBusy(),
       new errors.DatabaseUnavailable(),
       new errors.ReadTimeout(1),
     ]

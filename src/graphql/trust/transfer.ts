@@ -98,7 +98,7 @@ const TransferType = builder
         description:
           'Number of objects by type and outcome, as an object, for example `turn.added`. The outcomes are `added`, '
           + '`unchanged` (the store has the same), `kept` (the store has a newer state, which stays), `erased` (erased in '
-          + 'this store, and left out), `expired` and `duplicate`. Empty for an export.',
+          + 'this store, and left out), `expired`, `duplicate` and `missing` (an attachment without all its bytes). Empty for an export.',
         sharing: 'SHAREABLE',
         resolve: ({ report }) => report,
       }),

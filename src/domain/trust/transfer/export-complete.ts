@@ -63,7 +63,7 @@ async function conversations(
     return { objects: [], next: { at: 'conversations', after: toPlace(found) } }
   }
   const place = toPlace(found)
-  const files = { id: '', offset: 0, isOwn: false }
+  const files = { id: '', offset: 0 }
   const next: Stage = { at: 'attachments', conversation: place, head: settings.lastSeq, ...files }
   return { objects: linesOf('conversation', [settings]), next }
 }

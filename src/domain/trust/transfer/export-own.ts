@@ -39,7 +39,7 @@ async function conversations(
     const { actor, kind, displayName, joinedAt, leftAt, lastReadSeq } = own
     objects.push({ type: 'participant', actor, kind, displayName, joinedAt, leftAt, lastReadSeq })
   }
-  const files = { id: '', offset: 0, isOwn: true }
+  const files = { id: '', offset: 0 }
   return { objects, next: { at: 'attachments', conversation: place, head: 0, ...files } }
 }
 

@@ -36,6 +36,8 @@ function advanced(state: FilePosition['state'], line: Line): FilePosition['state
       return { ...state!, fileBytes: line.bytes }
     case 'fileBytes':
       return { ...state!, fileBytes: state!.fileBytes - bytesOfLine(line).length }
+    case 'fileMissing':
+      return { ...state!, fileBytes: 0 }
     case 'entry':
       return { ...state!, seq: line.seq }
     case 'participant':

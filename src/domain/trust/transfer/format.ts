@@ -133,6 +133,7 @@ const LINES = {
     shapeOf(columns.ATTACHMENT, {
       type: z.literal('attachment'),
       id: id('attachment'),
+      position: seq.min(1),
       sha256: z.string().regex(/^[\da-f]{64}$/, 'must be a SHA-256'),
       bytes: z.int().min(1).max(MAX_FILE_BYTES, `must be at most ${MAX_FILE_BYTES}`),
     }),
@@ -146,6 +147,8 @@ const LINES = {
       .max(Math.ceil(CHUNK_BYTES / 3) * 4, `must be at most ${CHUNK_BYTES} bytes`)
       .regex(BASE64, 'must be Base64'),
   }),
+  /** The other bytes of the attachment before could not be exported: it is left out. */
+  fileMissing: z.strictObject({ type: z.literal('fileMissing') }),
   participant: z.strictObject(shapeOf(columns.PARTICIPANT, { type: z.literal('participant'), windows })),
   sharedState: z.strictObject(
     shapeOf(columns.SHARED_STATE, {

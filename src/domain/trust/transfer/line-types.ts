@@ -21,8 +21,11 @@ export type AttachmentLine = Values & {
   bytes: number
   mediaType: string
   uploadedBy: string
+  /** Position of the turn that uses it. */
+  position: number
 }
 export type BytesLine = { type: 'fileBytes'; base64: string }
+export type MissingLine = { type: 'fileMissing' }
 export type StateLine = Values & { type: 'sharedState'; key: string; writers: string[] }
 export type ConversationEnd = { type: 'conversationEnd'; id: string; sha256?: string }
 export type FactLine = Values & { type: 'fact'; id: string; sources: (Values & { conversationId?: string })[] }
@@ -38,6 +41,7 @@ export type Line =
   | ConversationLine
   | AttachmentLine
   | BytesLine
+  | MissingLine
   | EntryLine
   | ParticipantLine
   | StateLine

@@ -17,15 +17,8 @@ const place = z.object({ createdAt: z.iso.datetime(), id: z.string() })
 const stage = z.discriminatedUnion('at', [
   /** The conversation after the place. */
   z.object({ at: z.literal('conversations'), after: place }),
-  /** The attachments of a conversation after the id: of the next one, the bytes after `offset`. `isOwn`: only those of the user. */
-  z.object({
-    at: z.literal('attachments'),
-    conversation: place,
-    head: seq,
-    id: z.string(),
-    offset: seq,
-    isOwn: z.boolean(),
-  }),
+  /** The bytes after `offset` of the attachment with the id; with offset 0, the attachments after it. */
+  z.object({ at: z.literal('attachments'), conversation: place, head: seq, id: z.string(), offset: seq }),
   /** The entries of a conversation after `seq`, up to `head`. */
   z.object({ at: z.literal('entries'), conversation: place, head: seq, seq }),
   /** The turns of a conversation that a user may export, after the seqs. */

@@ -24,8 +24,8 @@ import type { ImportState, PendingFile } from './import-state.ts'
 
 export type In = Values & { conversationId: string }
 
-/** Bytes of a file, which the file store keeps under their own hash until the file is complete. */
-export type FileChunk = { sha256: string; bytes: Buffer }
+/** Bytes of a file, which the file store keeps under a name of the import until the file is complete. */
+export type FileChunk = { name: string; bytes: Buffer }
 
 /** The rows to write, in the order of writing, and the lines to compare with the store. */
 export type Batch = {
@@ -33,6 +33,8 @@ export type Batch = {
   /** The chunks of files, and the attachments of which the batch has the last chunk. */
   chunks: FileChunk[]
   attachments: (PendingFile & { conversationId: string })[]
+  /** Names of the chunks that the import does not need any more. */
+  finishedChunks: string[]
   entries: In[]
   turns: ImportedTurn[]
   calls: ImportedCall[]
@@ -56,10 +58,16 @@ export type Batch = {
 }
 
 /** What the store contains of the conversations that begin in the batch. */
-export type Stored = { tenant: string; now: number; erased: Erased; conversations: readonly StoredConversation[] }
+export type Stored = {
+  tenant: string
+  transferId: string
+  now: number
+  erased: Erased
+  conversations: readonly StoredConversation[]
+}
 
 /** The outcomes that a report counts. @internal */
-export const OUTCOMES = ['added', 'unchanged', 'kept', 'erased', 'expired', 'duplicate'] as const
+export const OUTCOMES = ['added', 'unchanged', 'kept', 'erased', 'expired', 'duplicate', 'missing'] as const
 type Outcome = (typeof OUTCOMES)[number]
 
 export function count(report: Record<string, number>, type: string, outcome: Outcome, number = 1): void {
@@ -70,6 +78,7 @@ export const newBatch = (report: Record<string, number>, state: ImportState | nu
   conversations: [],
   chunks: [],
   attachments: [],
+  finishedChunks: [],
   entries: [],
   turns: [],
   calls: [],

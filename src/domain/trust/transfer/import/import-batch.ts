@@ -7,6 +7,7 @@ import { saltOf } from '../../../../text/words/hashed-terms.ts'
 import type { ContentPart } from '../../../turn/content.ts'
 import type {
   AttachmentLine,
+  BytesLine,
   ConversationLine,
   EntryLine,
   ListLine,
@@ -16,7 +17,7 @@ import type {
 } from '../format.ts'
 import { count, newBatch, type Batch, type Stored } from './batch.ts'
 import { isErasedState, withoutContent, withoutDetails, withoutErased, withoutTitle } from './import-erased.ts'
-import { addAttachment, addBytes } from './import-files.ts'
+import { addAttachment, addBytes, addMissing } from './import-files.ts'
 import type { Numbered, PreparedFact, PreparedTurn } from './import-lines.ts'
 import { mayQuote, NO_SHARED_STATE, withErased, withSharedState, type ImportState } from './import-state.ts'
 
@@ -197,7 +198,10 @@ export function collect(
         addAttachment(batch, numbered as Numbered<AttachmentLine>, stored)
         break
       case 'fileBytes':
-        addBytes(batch, line)
+        addBytes(batch, numbered as Numbered<BytesLine>, stored)
+        break
+      case 'fileMissing':
+        addMissing(batch)
         break
       case 'entry':
         addEntry(batch, numbered as Numbered<EntryLine>, stored)

@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { EntryLine, Values } from '../format.ts'
+import { withoutAttachment } from './import-parts.ts'
 
 /** `kept`: the stored object is newer, and stays. `differs`: the stored object has other content. */
 export type Comparison = 'unchanged' | 'kept' | 'differs'
@@ -26,8 +27,12 @@ const NOT_COMPARED = new Set(['importedAt', 'tokenCount', 'terms', 'cues', 'type
 /** Returns a stored object with the values of a parsed line: times as text. */
 export const asLine = (stored: object): Values => JSON.parse(JSON.stringify(stored)) as Values
 
+/** Parts are compared without attachments: the import leaves out those that the file does not contain. */
+const comparable = (key: string, value: unknown) =>
+  key === 'parts' && Array.isArray(value) ? value.map(withoutAttachment) : value
+
 const areEqual = (given: Values, stored: Values, keys: readonly string[]) =>
-  keys.every((key) => isDeepStrictEqual(given[key], stored[key]))
+  keys.every((key) => isDeepStrictEqual(comparable(key, given[key]), comparable(key, stored[key])))
 
 /** Whether all properties of either object are equal, except those that the import computes. */
 export function isUnchanged(given: Values, stored: Values): boolean {

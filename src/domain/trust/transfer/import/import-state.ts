@@ -14,7 +14,7 @@ export type ConversationMode = 'NEW' | 'EXISTING' | 'SKIPPED'
 /** The keys of shared state, and the size of their values in bytes of JSON. */
 type SharedStateSoFar = { keys: readonly string[]; bytes: number }
 
-/** An attachment, the number of its line, and the keys of the chunks that the file store has. */
+/** An attachment, the number of its line, and the names of the chunks that the file store has. */
 export type PendingFile = { line: AttachmentLine; number: number; chunks: readonly string[] }
 
 /** The conversation whose lines an import is reading. */
@@ -34,7 +34,7 @@ export type ImportState = {
   sharedState: SharedStateSoFar
   /** Number of bytes of the last attachment that have not been read. */
   fileBytes: number
-  /** The attachment whose bytes are being read, and the SHA-256 of each chunk; null for none, or one that is not written. */
+  /** The attachment whose bytes are being read; null for none, or one that is not written. */
   file: PendingFile | null
   /** The first and last position of turns that were erased on import; null for none. */
   erased: { from: number; to: number } | null
@@ -80,15 +80,19 @@ function checkSharedState(before: SharedStateSoFar, line: StateLine): void {
 export const bytesOfLine = ({ base64 }: BytesLine): Buffer => Buffer.from(base64, 'base64')
 
 /** Checks that the line belongs to the attachment before, and all its bytes precede other lines. @throws BadLine */
-function checkFile({ fileBytes, seq, hasHead }: OrderState, line: Line): void {
+function checkFile({ fileBytes, seq, hasHead, lastSeq }: OrderState, line: Line): void {
   if (line.type === 'fileBytes') {
     const { length } = bytesOfLine(line)
     if (length > fileBytes)
       throw new BadLine(`has ${length} bytes of a file that has ${fileBytes} more: lines are missing`)
+  } else if (line.type === 'fileMissing') {
+    if (fileBytes === 0) throw new BadLine('of type fileMissing follows no attachment of which bytes are missing')
   } else if (fileBytes > 0) {
     throw new BadLine(`of type ${line.type} follows an attachment of which ${fileBytes} bytes are missing`)
   } else if (line.type === 'attachment' && (seq > 0 || hasHead)) {
     throw new BadLine('of type attachment must not follow entries, participants or shared state')
+  } else if (line.type === 'attachment' && line.position > lastSeq) {
+    throw new BadLine(`has the position ${line.position}, but the conversation has ${lastSeq} entries`)
   }
 }
 
@@ -103,7 +107,7 @@ export function checkOrder(state: OrderState | null, line: Line): void {
     return
   }
   checkFile(state, line)
-  if (type === 'attachment' || type === 'fileBytes') return
+  if (type === 'attachment' || type === 'fileBytes' || type === 'fileMissing') return
   if (type === 'entry') {
     if (state.hasHead) throw new BadLine('of type entry must not follow participants or shared state')
     const expected = state.seq + 1

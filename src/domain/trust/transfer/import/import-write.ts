@@ -25,11 +25,13 @@ import {
   allowMissingAttachments,
   insertAttachments,
 } from '../../../../store/sql/trust/transfer/exported-attachments.ts'
+import { endDelay, isDelayed } from '../../../../store/sql/conversation/attachment/file-deletions.ts'
 import { hashOfUser } from '../../erasure/receipt.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { ListLine } from '../format.ts'
 import { count, type Batch } from './batch.ts'
 import { writeFactLines } from './import-facts.ts'
+import { withImportedAttachments } from './import-parts.ts'
 import { ABANDONED_MS } from '../transfer.ts'
 
 const STAGE_SECONDS = ABANDONED_MS / 1000
@@ -38,6 +40,16 @@ const usedId = (kind: string, id: string) =>
   new Conflict(
     `The id ${id} is used by another ${kind}, in this tenant or another one. Nothing of the batch was written.`,
   )
+
+/** Keeps the bytes of the attachments, and makes the chunks of which they were put together due. @throws Conflict */
+async function keepBytes(tx: Tx, tenant: string, { attachments, finishedChunks }: Batch): Promise<void> {
+  const names = new Set(attachments.map(({ line }) => line.sha256))
+  for (const sha256 of [...names].sort()) {
+    if (await isDelayed(tx, { tenant, sha256 })) continue
+    throw new Conflict('Writing the files took too long, and they may be deleted already. Continue the import again.')
+  }
+  await endDelay(tx, tenant, finishedChunks)
+}
 
 /** @throws Conflict if the id of a conversation, a turn or a summary is used */
 async function writeTranscripts(tx: Tx, tenant: string, batch: Batch): Promise<void> {
@@ -53,9 +65,10 @@ async function writeTranscripts(tx: Tx, tenant: string, batch: Batch): Promise<v
   }))
   const attachment = await insertAttachments(tx, files)
   if (attachment !== null) throw usedId('attachment', attachment)
+  await keepBytes(tx, tenant, batch)
   if (batch.turns.length > 0) await allowMissingAttachments(tx)
   await insertEntries(tx, batch.entries)
-  const turn = await insertTurns(tx, batch.turns)
+  const turn = await insertTurns(tx, await withImportedAttachments(tx, batch.turns))
   if (turn !== null) throw usedId('turn', turn)
   await insertToolParts(tx, batch)
   const summary = await insertSummaries(tx, batch.summaries)

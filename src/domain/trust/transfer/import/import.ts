@@ -53,11 +53,12 @@ function checkOffset({ state, lines }: TransferRow, offset: number): void {
   }
 }
 
-async function readStored(deps: Platform, tenant: string, lines: readonly Numbered[]) {
+async function readStored(deps: Platform, { tenant, id: transferId }: TransferRow, lines: readonly Numbered[]) {
   const db = deps.db.of(tenant)
   const conversations = lines.flatMap(({ line }) => (line.type === 'conversation' ? [line] : []))
   return {
     tenant,
+    transferId,
     now: deps.clock.Date.now(),
     erased: await findErased(deps, db, tenant, lines),
     conversations: await findStored(db, tenant, conversations),
@@ -145,7 +146,7 @@ export async function continueImport(deps: ImportDeps, viewer: Viewer, input: Co
   const importedAt = isForeign ? new Date(deps.clock.Date.now()).toISOString() : null
   const lines = await prepareLines(deps, viewer, { transferId, salt: state?.salt ?? 0, importedAt }, read.lines)
   try {
-    const batch = collect(lines, await readStored(deps, tenant, lines), row.report, state)
+    const batch = collect(lines, await readStored(deps, row, lines), row.report, state)
     await compareExisting(deps, tenant, batch)
     await storeFiles(deps, tenant, batch)
     const number = batch.isEnd ? texts.length - 1 : texts.length

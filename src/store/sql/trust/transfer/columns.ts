@@ -179,6 +179,7 @@ export const ATTACHMENT: readonly Column[] = [
   optional('height', 'integer'),
   column('uploadedBy', 'text'),
   optional('clientId', 'text'),
+  column('position', 'integer'),
   column('createdAt', 'timestamptz'),
 ]
 

@@ -9,19 +9,23 @@ export type { ConversationsOf } from './exported-conversation.ts'
 /** An attachment with the properties of columns.ts. */
 export type ExportedAttachment = Record<string, unknown> & { id: string; sha256: string; bytes: number }
 
+/** Which attachments of a conversation an export contains. `uploadedBy`: those of one actor; null for all. */
+export type AttachmentsOf = { conversationId: string; uploadedBy: string | null }
+
 /**
- * The attachment after the id, of those that a turn uses; null after the last one.
- * @param uploadedBy the actor whose attachments are read; null for those of all actors
+ * The attachment after the id, of those that a turn uses, or the one with exactly the id; null if there is none.
  */
-export async function readAttachmentAfter(
+export async function readExportedAttachment(
   db: Db,
   tenant: string,
-  { conversationId, after, uploadedBy }: { conversationId: string; after: string; uploadedBy: string | null },
+  { conversationId, uploadedBy }: AttachmentsOf,
+  at: { after: string } | { id: string },
 ): Promise<ExportedAttachment | null> {
+  const condition = 'id' in at ? sql`a.id = ${at.id}::text` : sql`a.id > ${at.after}::text`
   const rows = await db.of(tenant).$queryRaw<Record<string, unknown>[]>(sql`
     SELECT ${selectList(ATTACHMENT, 'a')} FROM attachment a
     WHERE a.conversation_id = ${conversationId}::text AND a.tenant = ${tenant}::text AND a.position IS NOT NULL
-      AND a.id > ${after}::text AND a.uploaded_by = coalesce(${uploadedBy}::text, a.uploaded_by)
+      AND ${condition} AND a.uploaded_by = coalesce(${uploadedBy}::text, a.uploaded_by)
     ORDER BY a.id LIMIT 1`)
   if (!rows[0]) return null
   const row = rows[0]
@@ -30,6 +34,10 @@ export async function readAttachmentAfter(
     ATTACHMENT.map(({ column }) => row[column]),
   ) as ExportedAttachment
 }
+
+/** The attachments of the transaction's tenant with the ids, unordered. */
+export const readImportedAttachments = async (tx: Tx, ids: readonly string[]) =>
+  ids.length === 0 ? [] : tx.attachment.findMany({ where: { id: { in: [...ids] } } })
 
 /** Those of the ids that attachments of the tenant have. */
 export async function findAttachments(db: Tx, tenant: string, ids: readonly string[]): Promise<Set<string>> {
