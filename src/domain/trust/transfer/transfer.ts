@@ -240,7 +240,7 @@ export async function cancelTransfer(deps: Platform, viewer: Viewer, input: Canc
     const locked = (await lockTransfer(tx, tenant, transferId))!
     if (locked.state === 'RUNNING') {
       if (locked.conversationId !== null) await deleteStagedConversation(tx, locked.conversationId)
-      const progress = locked.progress as { file?: { chunks: readonly string[] } | null } | null
+      const progress: { file?: { chunks: readonly string[] } | null } | null = locked.progress
       await endDelay(tx, tenant, progress?.file?.chunks ?? [])
       await endTransfer(tx, transferId)
       await deps.audit.append(tx, [auditRecord(viewer, 'cancelTransfer', [transferId])])
