@@ -63,7 +63,8 @@ async function requirePermitsOfEdit(
 /** Checks the attachments of the version: those of its former versions may be used again. @throws InvalidInput */
 function requireUsableParts(tx: Tx, { conversationId, older, version }: Replacement): Promise<void> {
   const ids = (version.content.parts ?? []).map(attachmentOf).filter((each) => each !== null)
-  return requireUsable(tx, { conversationId, position: older.position, actor: version.actor }, ids)
+  const of = { conversationId, position: older.position, actor: version.actor, path: 'turn.parts' }
+  return requireUsable(tx, of, ids)
 }
 
 /** Result of supersedeTurn. */

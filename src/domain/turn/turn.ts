@@ -55,19 +55,24 @@ export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly str
   return new Map((await withContentSoFar(deps, viewer.tenant, rows)).map((row) => [row.id, row]))
 }
 
+/** Returns the turn without the content of an open one. @throws NotFound if the viewer does not see it */
+export async function requireTurn({ pool }: Pick<Platform, 'pool'>, viewer: Viewer, turnId: string): Promise<Turn> {
+  const [turn] = await readTurns(pool, viewer, [turnId])
+  if (!turn || !isWithinReach(viewer, turn.conversationId)) throw new NotFound('turn', turnId)
+  return turn
+}
+
 /**
  * Checks that the viewer's credential gives access to the conversation of the turn. Reads the turn only if the
  * credential is limited to some conversations.
  * @throws NotFound
  */
 export async function requireTurnWithinReach(
-  { pool }: Pick<Platform, 'pool'>,
+  deps: Pick<Platform, 'pool'>,
   viewer: Viewer,
   turnId: string,
 ): Promise<void> {
-  if (!viewer.principal?.conversations) return
-  const [turn] = await readTurns(pool, viewer, [turnId])
-  if (!turn || !isWithinReach(viewer, turn.conversationId)) throw new NotFound('turn', turnId)
+  if (viewer.principal?.conversations) await requireTurn(deps, viewer, turnId)
 }
 
 /** Returns the versions in conversations to which the viewer's credential gives access. */

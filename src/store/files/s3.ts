@@ -69,7 +69,7 @@ export function createS3Files({ endpoint, bucket, region, ...credentials }: S3Se
     async put(key, bytes) {
       // Signed, so that the service refuses bytes that were changed on the way.
       const headers = { 'x-amz-content-sha256': createHash('sha256').update(bytes).digest('hex') }
-      const response = await send('PUT', key, { headers, body: new Uint8Array(bytes) })
+      const response = await send('PUT', key, { headers, body: bytes as Buffer<ArrayBuffer> })
       await response?.body?.cancel()
     },
     async get(key, range) {

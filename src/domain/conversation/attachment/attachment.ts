@@ -113,11 +113,11 @@ export const readLinked = ({ db }: Pick<Platform, 'db'>, { tenant, id }: Link): 
 /** Checks that the turn at the position may use the attachments. @throws InvalidInput */
 export async function requireUsable(
   tx: Tx,
-  { conversationId, position, actor }: { conversationId: string; position: number; actor: string },
+  of: { conversationId: string; position: number; actor: string; path: string },
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return
-  const usable = await readUsable(tx, { conversationId, position, actor }, ids)
+  const usable = await readUsable(tx, of, ids)
   const other = ids.find((id) => !usable.has(id))
-  if (other !== undefined) throw unusable('turn.parts', other)
+  if (other !== undefined) throw unusable(of.path, other)
 }

@@ -4,16 +4,15 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { Conflict, InvalidInput, LimitReached } from '../../../errors.ts'
-import { parseInSteps } from '../../../runtime/json/in-steps.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import type { Tx } from '../../../store/db/db.ts'
 import {
-  countFileBytes,
   findUpload,
   insertAttachment,
   type NewAttachment,
 } from '../../../store/sql/conversation/attachment/attachments.ts'
-import { delayDeletion, isDelayed } from '../../../store/sql/conversation/attachment/file-deletions.ts'
+import { countFiles, countTenantBytes } from '../../../store/sql/conversation/attachment/count-files.ts'
+import { delayDeletion, endDelay, isDelayed } from '../../../store/sql/conversation/attachment/file-deletions.ts'
 import { id, name, parse } from '../../kernel/input.ts'
 import { newId } from '../../kernel/id.ts'
 import { announceEntries } from '../../kernel/live/publisher.ts'
@@ -28,6 +27,9 @@ import { agreedType, statedType, typeByBytes } from './media-type.ts'
 
 /** Time for which an upload keeps bytes without a row from deletion, in seconds: longer than any write of the store. */
 export const UPLOAD_SECONDS = 300
+
+/** Maximum number of attachments of a conversation. The sum of their sizes is read while the conversation is locked. */
+const MAX_ATTACHMENTS = 10_000
 
 const uploadFileInput = z.object({
   conversationId: id('conversation'),
@@ -53,7 +55,7 @@ export function plainName(fileName: string | null | undefined): string | null {
 }
 
 /** Returns the media type of the bytes. @throws InvalidInput if it is not accepted, or contradicts the stated type */
-export async function checkedType(bytes: Buffer, mediaType: string | null, { types }: FileLimits): Promise<string> {
+export function checkedType(bytes: Buffer, mediaType: string | null, { types }: FileLimits): string {
   const stated = statedType(mediaType)
   const found = typeByBytes(bytes)
   const type = agreedType(stated, found)
@@ -62,11 +64,6 @@ export async function checkedType(bytes: Buffer, mediaType: string | null, { typ
   }
   if (!types.includes(type)) {
     throw InvalidInput.at('file', `has the type ${type}; accepted are ${types.join(', ')}`)
-  }
-  if (type === 'application/json') {
-    await parseInSteps(String(bytes)).catch(() => {
-      throw InvalidInput.at('file', `is stated to be ${type}, but is text/plain by its bytes: it is not JSON`)
-    })
   }
   return type
 }
@@ -89,19 +86,42 @@ function checkSize({ length }: Buffer, { fileBytes }: FileLimits): void {
   }
 }
 
-/** @throws LimitReached if the conversation or the tenant would have more bytes than it may have */
-async function requireSpace(tx: Tx, tenant: string, file: NewAttachment, limits: FileLimits): Promise<void> {
-  const { ofConversation, ofTenant } = await countFileBytes(tx, tenant, file.conversationId)
-  const check = (whose: string, used: number, limit: number, setting: string) => {
-    if (used + file.bytes <= limit) return
+function requireBelow(whose: string, { used, more }: { used: number; more: number }, limit: number, setting: string) {
+  if (used + more <= limit) return
+  throw new LimitReached(
+    `The attachments of the ${whose} have ${used} bytes, and the file has ${more}; at most ${limit} are accepted `
+      + `(${setting}). Erase turns with attachments first.`,
+    limit,
+  )
+}
+
+/** @throws LimitReached if the conversation would have more attachments or bytes than it may have */
+async function requireSpace(tx: Tx, file: NewAttachment, { conversationBytes }: FileLimits): Promise<void> {
+  const { count, bytes } = await countFiles(tx, file.conversationId)
+  if (count >= MAX_ATTACHMENTS) {
     throw new LimitReached(
-      `The attachments of the ${whose} have ${used} bytes, and the file has ${file.bytes}; at most ${limit} are accepted `
-        + `(${setting}). Erase turns with attachments first.`,
-      limit,
+      `The conversation has ${count} attachments; at most ${MAX_ATTACHMENTS} are accepted. Erase turns with attachments `
+        + 'first.',
+      MAX_ATTACHMENTS,
     )
   }
-  check('conversation', ofConversation, limits.conversationBytes, 'MAX_CONVERSATION_FILE_BYTES')
-  check('tenant', ofTenant, limits.tenantBytes, 'MAX_TENANT_FILE_BYTES')
+  requireBelow('conversation', { used: bytes, more: file.bytes }, conversationBytes, 'MAX_CONVERSATION_FILE_BYTES')
+}
+
+/** Checks the sum of the tenant without a lock, because all rows of the tenant are read. @throws LimitReached */
+async function requireTenantSpace(tx: Tx, tenant: string, { bytes }: NewAttachment, limits: FileLimits): Promise<void> {
+  const used = await countTenantBytes(tx, tenant)
+  requireBelow('tenant', { used, more: bytes }, limits.tenantBytes, 'MAX_TENANT_FILE_BYTES')
+}
+
+/** Returns an earlier upload of the file; null if there is none. @throws Conflict if the clientId is that of another file */
+async function earlierUpload(tx: Tx, file: NewAttachment): Promise<UploadedFile | null> {
+  const earlier = await findUpload(tx, file)
+  if (!earlier) return null
+  if (earlier.sha256 === file.sha256) return { attachment: earlier, deduplicated: true }
+  throw new Conflict(
+    `clientId ${JSON.stringify(file.clientId)} was already used for another file, ${earlier.id}. Use another clientId.`,
+  )
 }
 
 /** Thrown to write the bytes again: a sweep may have deleted them. */
@@ -114,17 +134,10 @@ async function writeRow(deps: UploadDeps, viewer: Viewer, file: NewAttachment): 
   const { conversationId, sha256 } = file
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const head = await lockConversation(tx, viewer, conversationId)
-    const earlier = await findUpload(tx, file)
-    if (earlier) {
-      if (earlier.sha256 !== sha256) {
-        throw new Conflict(
-          `clientId ${JSON.stringify(file.clientId)} was already used for another file, ${earlier.id}. Use another clientId.`,
-        )
-      }
-      return { attachment: earlier, deduplicated: true }
-    }
+    const earlier = await earlierUpload(tx, file)
+    if (earlier) return earlier
     const seq = await joinIfAbsent(tx, trusted(viewer), conversationId, head)
-    await requireSpace(tx, tenant, file, deps.files.limits)
+    await requireSpace(tx, file, deps.files.limits)
     if (!(await isDelayed(tx, { tenant, sha256 }))) throw new BytesLost()
     await insertAttachment(tx, file)
     if (seq !== null) afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
@@ -139,7 +152,8 @@ async function writeRow(deps: UploadDeps, viewer: Viewer, file: NewAttachment): 
  * @throws InvalidInput if the file is empty, too large, of a type that is not accepted, or not of the stated type
  * @throws NotFound @throws NotAllowed if rights.ts denies the call, or the viewer has left the conversation
  * @throws Conflict if the clientId was used for another file
- * @throws LimitReached if the attachments of the conversation or of the tenant would be too large
+ * @throws LimitReached if the attachments of the conversation would be too many, or those of the conversation or of the
+ * tenant too large
  * @throws FileBusy while the bytes of an equal file are being deleted
  */
 export async function uploadFile(deps: UploadDeps, viewer: Viewer, input: UploadFileInput): Promise<UploadedFile> {
@@ -153,7 +167,7 @@ export async function uploadFile(deps: UploadDeps, viewer: Viewer, input: Upload
   const { store, limits } = deps.files
   const { tenant, actor } = viewer
   checkSize(bytes, limits)
-  const type = await checkedType(bytes, mediaType, limits)
+  const type = checkedType(bytes, mediaType, limits)
   const size = checkedSize(type, bytes)
   // Before anything is written. The transaction checks it again.
   await requireWriter(deps.db.of(tenant), viewer, conversationId)
@@ -170,13 +184,22 @@ export async function uploadFile(deps: UploadDeps, viewer: Viewer, input: Upload
     uploadedBy: actor,
     clientId,
   }
+  const tx = deps.db.of(tenant)
+  const earlier = await earlierUpload(tx, file)
+  if (earlier) return earlier
+  await requireSpace(tx, file, limits)
+  await requireTenantSpace(tx, tenant, file, limits)
   for (let attempt = 1; ; attempt++) {
-    await delayDeletion(deps.db, { tenant, sha256 }, UPLOAD_SECONDS)
-    await store.put(keyOf(tenant, sha256), bytes)
+    const delay = await delayDeletion(deps.db, { tenant, sha256 }, UPLOAD_SECONDS)
     try {
+      await store.put(keyOf(tenant, sha256), bytes)
       return await writeRow(deps, viewer, file)
     } catch (error) {
-      if (!(error instanceof BytesLost) || attempt === 2) throw error
+      if (error instanceof BytesLost && attempt === 1) continue
+      await endDelay(deps.db, tenant, delay).catch((err: unknown) =>
+        deps.log.warn({ err }, 'the bytes of a failed upload are deleted later'),
+      )
+      throw error
     }
   }
 }

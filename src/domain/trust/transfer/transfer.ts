@@ -17,7 +17,7 @@ import {
   type TransferRow,
   deleteTransfersBefore,
 } from '../../../store/sql/trust/transfer/transfers.ts'
-import { endDelay } from '../../../store/sql/conversation/attachment/file-deletions.ts'
+import { endDelays } from '../../../store/sql/conversation/attachment/file-deletions.ts'
 import { deleteStagedConversation } from '../../../store/sql/trust/transfer/imported-conversation.ts'
 import { withTransaction } from '../../../store/db/tx.ts'
 import { auditRecord } from '../../kernel/audit/line.ts'
@@ -241,7 +241,7 @@ export async function cancelTransfer(deps: Platform, viewer: Viewer, input: Canc
     if (locked.state === 'RUNNING') {
       if (locked.conversationId !== null) await deleteStagedConversation(tx, locked.conversationId)
       const progress: { file?: { chunks: readonly string[] } | null } | null = locked.progress
-      await endDelay(tx, tenant, progress?.file?.chunks ?? [])
+      await endDelays(tx, tenant, progress?.file?.chunks ?? [])
       await endTransfer(tx, transferId)
       await deps.audit.append(tx, [auditRecord(viewer, 'cancelTransfer', [transferId])])
     }

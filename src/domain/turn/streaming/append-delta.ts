@@ -9,13 +9,13 @@ import { count, id, parse } from '../../kernel/input.ts'
 import { redactInput } from '../../kernel/redaction.ts'
 import { hashOfWriter, writerToken } from '../append/turn-input.ts'
 import { streamedPart } from '../content.ts'
-import { withAttachments } from '../parts/file-part.ts'
 import type { FilePart } from '../parts/part.ts'
 import { requireTurnWithinReach } from '../turn.ts'
 import type { Viewer } from '../../kernel/view.ts'
 import { partNumberOf, startsWithSecondHalf, type DeltaWrite } from './delta-batch.ts'
 import { hasText, toDeltaPart, type DeltaPart } from '../streamed-part.ts'
 import { isRefusal, refusalOf, type Refusal } from './refusal.ts'
+import { withStreamedAttachments } from './streamed-attachments.ts'
 
 const appendDeltaInput = z.object({
   turnId: id('turn'),
@@ -69,16 +69,16 @@ async function deltaPart(
   content: string,
 ) {
   const { part } = await redactInput(deps, viewer, 'appendDelta', given)
-  const parsed = await withAttachmentOf(deps, viewer, toDeltaPart(part))
+  const parsed = await withAttachmentOf(deps, viewer, given.turnId, toDeltaPart(part))
   if (content !== '' && !hasText(parsed.content)) throw InvalidInput.at('text', 'must be empty: the part has no text')
   return parsed
 }
 
-/** Returns the part with the attachment that it names. Committing the turn checks that no other turn uses it. */
-async function withAttachmentOf({ db }: StreamDeps, { tenant, actor }: Viewer, part: DeltaPart): Promise<DeltaPart> {
+/** Returns the part with the attachment that it names. */
+async function withAttachmentOf(deps: StreamDeps, viewer: Viewer, turnId: string, part: DeltaPart): Promise<DeltaPart> {
   if (part.content?.type !== 'file') return part
-  const of = { tenant, conversationId: null, actor }
-  const [content] = await withAttachments({ db }, of, [part.content as unknown as FilePart], 'part.file')
+  const parts = [part.content as unknown as FilePart]
+  const [content] = await withStreamedAttachments(deps, viewer, { turnId, parts, path: 'part.file' })
   return { ...part, content: content as unknown as DeltaPart['content'] }
 }
 

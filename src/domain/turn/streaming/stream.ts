@@ -17,12 +17,12 @@ import { callWaits } from '../append/append-refusal.ts'
 import { hashOfWriter, writerToken } from '../append/turn-input.ts'
 import { contentOf, parts, toParts } from '../content.ts'
 import { digest } from '../append/turn-input.ts'
-import { withAttachments } from '../parts/file-part.ts'
 import { resultProblem } from '../append/tool-results.ts'
 import { getTurns, requireTurnWithinReach, type Turn } from '../turn.ts'
 import { indexEntry } from '../../memory/indexing/index-entry.ts'
 import { actAs, type Viewer } from '../../kernel/view.ts'
 import { isRefusal, refusalOf } from './refusal.ts'
+import { withStreamedAttachments } from './streamed-attachments.ts'
 import { abortedParts, committedParts } from '../streamed-part.ts'
 
 const commitTurnInput = z.object({
@@ -49,8 +49,8 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   authorize(viewer, 'commitTurn')
   const given = await redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
-  const of = { tenant: viewer.tenant, conversationId: null, actor: viewer.actor }
-  const more = await withAttachments(deps, of, toParts(given.parts ?? []), 'parts')
+  const named = { turnId: given.turnId, parts: toParts(given.parts ?? []), path: 'parts' }
+  const more = await withStreamedAttachments(deps, viewer, named)
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }

@@ -1,5 +1,6 @@
 // Reads an uploaded file from the body of a request: the body itself, or the only file of multipart/form-data (RFC 7578).
-// The body gate has limited the size of the body.
+// The body gate has limited the size of the body. The file is a view of the body, not a copy, because the gate counts its
+// bytes once.
 
 import { InvalidInput } from '../../../errors.ts'
 import type { FileLimits } from '../../../domain/conversation/attachment/attachment.ts'
@@ -8,6 +9,8 @@ import type { FileLimits } from '../../../domain/conversation/attachment/attachm
 const FORM_BYTES = 16 * 1024
 /** Maximum number of parts of multipart/form-data, which also have no content but take time. */
 const MAX_PARTS = 8
+/** Maximum size of the headers of one part, in bytes. */
+const MAX_HEADER_BYTES = 8 * 1024
 
 /** Maximum size of the body of an upload, in bytes. */
 export const fileBodyBytes = ({ fileBytes }: Pick<FileLimits, 'fileBytes'>): number => fileBytes + FORM_BYTES
@@ -27,35 +30,60 @@ function delimiterOf(contentType: string): string {
   return `--${boundary}`
 }
 
-/** Whether the body has more than MAX_PARTS delimiters, besides the last one. */
-function hasTooManyParts(body: Buffer, delimiter: string): boolean {
-  let at = body.indexOf(delimiter)
-  for (let found = 0; at >= 0; at = body.indexOf(delimiter, at + delimiter.length)) {
-    if (++found > MAX_PARTS + 1) return true
-  }
-  return false
+type Part = { headers: string; content: Buffer }
+
+const invalid = () => InvalidInput.at('', 'is not valid multipart/form-data')
+
+/** Returns the headers and the content of the part that begins at `at`, after its delimiter. @throws InvalidInput */
+function partAt(body: Buffer, at: number, delimiter: string): Part {
+  // The line break before the headers is included, because a part may have none.
+  const head = body.subarray(at, at + MAX_HEADER_BYTES)
+  const length = head.indexOf('\r\n\r\n')
+  const start = at + length + 4
+  const end = body.indexOf(`\r\n${delimiter}`, start)
+  if (!head.toString('latin1', 0, 2).startsWith('\r\n') || length < 0 || end < 0) throw invalid()
+  return { headers: head.toString('utf8', 0, length), content: body.subarray(start, end) }
 }
 
-async function fileOfForm(body: Buffer, contentType: string): Promise<BodyFile> {
-  if (hasTooManyParts(body, delimiterOf(contentType))) {
-    throw InvalidInput.at('', `has more than ${MAX_PARTS} parts. Send one file`)
+/** Yields the parts of the form (RFC 2046 §5.1.1). @throws InvalidInput */
+function* partsOf(body: Buffer, delimiter: string): Generator<Part> {
+  let at = body.indexOf(delimiter)
+  if (at !== 0 && (at < 0 || body.toString('latin1', at - 2, at) !== '\r\n')) throw invalid()
+  at += delimiter.length
+  for (let count = 1; body.toString('latin1', at, at + 2) !== '--'; count++) {
+    if (count > MAX_PARTS) throw InvalidInput.at('', `has more than ${MAX_PARTS} parts. Send one file`)
+    const part = partAt(body, at, delimiter)
+    yield part
+    at = part.content.byteOffset - body.byteOffset + part.content.length + 2 + delimiter.length
   }
-  let form: FormData
-  try {
-    form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
-  } catch {
-    throw InvalidInput.at('', 'is not valid multipart/form-data')
+}
+
+/** The characters of a name that browsers replace, and the escapes of other clients. */
+const ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0D': '\r', '%0A': '\n', '\\"': '"', '\\\\': '\\' }
+
+/** Returns the name of the part's file; null if the part is no file. */
+function fileNameOf(headers: string): string | null {
+  const [disposition = ''] = /^content-disposition:.*$/im.exec(headers) ?? []
+  const [, quoted, plain] = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition) ?? []
+  return quoted?.replaceAll(/%22|%0[DA]|\\["\\]/g, (each) => ESCAPES[each]!) ?? plain ?? null
+}
+
+/** Returns the only file of a form. @throws InvalidInput */
+function fileOfForm(body: Buffer, contentType: string): BodyFile {
+  const files: BodyFile[] = []
+  for (const { headers, content } of partsOf(body, delimiterOf(contentType))) {
+    const fileName = fileNameOf(headers)
+    if (fileName === null) continue
+    const [, mediaType = ''] = /^content-type:(.*)$/im.exec(headers) ?? []
+    files.push({ bytes: content, mediaType: mediaType.trim() || null, fileName: fileName || null })
   }
-  const values = [...form.values()]
-  const files = values.filter((value) => typeof value !== 'string')
   const [file] = files
   if (!file || files.length !== 1) throw InvalidInput.at('', `has ${files.length} files. Send one file`)
-  const bytes = Buffer.from(await file.arrayBuffer())
-  return { bytes, mediaType: file.type === '' ? null : file.type, fileName: file.name === '' ? null : file.name }
+  return file
 }
 
 /** Returns the file of a request with that Content-Type. @throws InvalidInput */
-export const fileOf = async (body: Buffer, contentType: string | undefined): Promise<BodyFile> =>
+export const fileOf = (body: Buffer, contentType: string | undefined): BodyFile =>
   contentType !== undefined && isForm(contentType)
     ? fileOfForm(body, contentType)
     : { bytes: body, mediaType: contentType ?? null, fileName: null }

@@ -3,8 +3,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Attachment, ByteRange } from '../../../domain/conversation/attachment/attachment.ts'
 
-/** Types that browsers show inside a page, without interpreting markup. */
-const INLINE = /^(?:image|audio|video)\/|^application\/pdf$/
+/**
+ * The types that browsers show inside a page, without interpreting markup. No PDF: browsers do not open one under the
+ * sandbox of Content-Security-Policy.
+ */
+const INLINE = new Set([
+  ...['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  ...['audio/mpeg', 'audio/wav', 'video/mp4', 'video/webm'],
+])
 
 /** Returns the name as a parameter of Content-Disposition (RFC 6266): in ASCII, and in UTF-8 if that differs. */
 function nameParameters(fileName: string): string {
@@ -22,7 +28,7 @@ function nameParameters(fileName: string): string {
  * @param maxAge time for which the client may use the file without asking again, in seconds
  */
 export function fileHeaders({ mediaType, fileName, sha256 }: Attachment, maxAge: number) {
-  const disposition = INLINE.test(mediaType) ? 'inline' : 'attachment'
+  const disposition = INLINE.has(mediaType) ? 'inline' : 'attachment'
   return {
     'content-type': mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType,
     'content-disposition': disposition + (fileName === null ? '' : nameParameters(fileName)),

@@ -91,7 +91,7 @@ async function upload(deps: Deps, given: UploadRequest): Promise<UploadedFile & 
   if (unknown !== undefined) throw InvalidInput.at(unknown, `is no parameter. There are ${PARAMETERS.join(', ')}`)
   const viewer = viewerOf(given.viewer, query)
   await takePoints(deps, given.viewer, body.length)
-  const file = await fileOf(body, contentType)
+  const file = fileOf(body, contentType)
   const conversationId = await conversationOf(deps, viewer, query.get('conversation'))
   const uploaded = await uploadFile(deps, viewer, {
     conversationId,

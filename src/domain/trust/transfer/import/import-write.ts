@@ -25,7 +25,7 @@ import {
   allowMissingAttachments,
   insertAttachments,
 } from '../../../../store/sql/trust/transfer/exported-attachments.ts'
-import { endDelay, isDelayed } from '../../../../store/sql/conversation/attachment/file-deletions.ts'
+import { endDelays, isDelayed } from '../../../../store/sql/conversation/attachment/file-deletions.ts'
 import { hashOfUser } from '../../erasure/receipt.ts'
 import type { Platform } from '../../../kernel/platform.ts'
 import type { ListLine } from '../format.ts'
@@ -48,7 +48,7 @@ async function keepBytes(tx: Tx, tenant: string, { attachments, finishedChunks }
     if (await isDelayed(tx, { tenant, sha256 })) continue
     throw new Conflict('Writing the files took too long, and they may be deleted already. Continue the import again.')
   }
-  await endDelay(tx, tenant, finishedChunks)
+  await endDelays(tx, tenant, finishedChunks)
 }
 
 /** @throws Conflict if the id of a conversation, a turn or a summary is used */

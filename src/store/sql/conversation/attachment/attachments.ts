@@ -88,20 +88,6 @@ export async function findUpload(tx: Tx, given: NewAttachment): Promise<Attachme
   return rows[0] ?? null
 }
 
-/** Sizes of all attachments of the conversation and of the tenant, in bytes. */
-export async function countFileBytes(
-  tx: Tx,
-  tenant: string,
-  conversationId: string,
-): Promise<{ ofConversation: number; ofTenant: number }> {
-  const [counted] = await tx.$queryRaw<[{ ofConversation: number; ofTenant: number }]>`
-    SELECT (SELECT coalesce(sum(a.bytes), 0) FROM attachment a
-            WHERE a.conversation_id = ${conversationId}::text)::double precision AS "ofConversation",
-           (SELECT coalesce(sum(a.bytes), 0) FROM attachment a
-            WHERE a.tenant = ${tenant}::text)::double precision AS "ofTenant"`
-  return counted
-}
-
 export async function insertAttachment(tx: Tx, given: NewAttachment): Promise<void> {
   await tx.attachment.create({ data: given })
 }

@@ -38,14 +38,16 @@ const append = (tx: Tx, { tenant, sha256 }: QueuedFile, seconds: number, started
     RETURNING number`
 
 /**
- * Queues the deletion of the file, or delays it: bytes that are written afterwards are kept until the time.
+ * Queues the deletion of the file, or delays it: bytes that are written afterwards are kept until the time. Returns the
+ * number of the delay.
  * @throws FileBusy if the deletion has started: the file store could execute it after the write
  */
-export const delayDeletion = (db: Db, file: QueuedFile, seconds: number): Promise<void> =>
+export const delayDeletion = (db: Db, file: QueuedFile, seconds: number): Promise<bigint> =>
   withTransaction(db, file.tenant, async (tx) => {
     await lockFile(tx, file)
     if ((await readState(tx, file)).isStarted) throw new FileBusy()
-    await append(tx, file, seconds)
+    const [{ number }] = await append(tx, file, seconds)
+    return number
   })
 
 /**
@@ -57,8 +59,13 @@ export async function isDelayed(tx: Tx, file: QueuedFile): Promise<boolean> {
   return (await readState(tx, file)).isDelayed
 }
 
+/** Makes the deletion of a file due, unless another upload delays it. @param number see delayDeletion */
+export async function endDelay(db: Db, tenant: string, number: bigint): Promise<void> {
+  await db.of(tenant).$executeRaw`UPDATE file_deletion SET due_at = now() WHERE number = ${number}::bigint`
+}
+
 /** Makes the files due that this transaction only has delayed. */
-export async function endDelay(tx: Tx, tenant: string, names: readonly string[]): Promise<void> {
+export async function endDelays(tx: Tx, tenant: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
   await tx.$executeRaw`
     UPDATE file_deletion SET due_at = now() WHERE tenant = ${tenant}::text AND sha256 = ANY (${names}::text[])`

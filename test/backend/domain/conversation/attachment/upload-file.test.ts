@@ -1,14 +1,20 @@
 // Uploads: what is accepted, who may use and read an attachment, idempotency and quotas.
 
-import { describe, expect, it } from 'vitest'
+import { createHash } from 'node:crypto'
+import { describe, expect, it, vi } from 'vitest'
 import { getAttachment, keyOf, urnOf } from '../../../../../src/domain/conversation/attachment/attachment.ts'
-import { uploadFile, type UploadFileInput } from '../../../../../src/domain/conversation/attachment/upload-file.ts'
+import {
+  UPLOAD_SECONDS,
+  uploadFile,
+  type UploadFileInput,
+} from '../../../../../src/domain/conversation/attachment/upload-file.ts'
 import { createConversation } from '../../../../../src/domain/conversation/conversation.ts'
 import { removeParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../../../src/domain/turn/append/append.ts'
 import { appendDelta } from '../../../../../src/domain/turn/streaming/append-delta.ts'
 import { abortTurn, commitTurn } from '../../../../../src/domain/turn/streaming/stream.ts'
 import { supersedeTurn } from '../../../../../src/domain/turn/supersede.ts'
+import { delayDeletion } from '../../../../../src/store/sql/conversation/attachment/file-deletions.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../../../../src/errors.ts'
 import { backends } from '../../../../support/backend.ts'
 import { bytesOf, png, uploadPng } from '../../../../support/files.ts'
@@ -49,7 +55,6 @@ describe.each(backends)('attachments on $name', (backend) => {
     ['SVG', { bytes: Buffer.from('<svg/>'), mediaType: 'image/svg+xml' }, /has the type image\/svg\+xml/],
     ['a text that is a program', { bytes: Buffer.from('MZ\0'), mediaType: 'text/plain' }, /but is application\/x-msd/],
     ['binary data', { bytes: Buffer.from([1, 0, 2]) }, /has the type application\/octet-stream/],
-    ['JSON that is none', { bytes: Buffer.from('{'), mediaType: 'application/json' }, /it is not JSON/],
     ['a PNG without a size', { bytes: png(0, 10), mediaType: 'image/png' }, /is a damaged image\/png/],
     ['too many pixels', { bytes: png(60_000, 60_000) }, /60000 × 60000 pixels; at most 100000000/],
   ])('refuses %s, and keeps nothing', async (_, given, message) => {
@@ -59,6 +64,13 @@ describe.each(backends)('attachments on $name', (backend) => {
     const where = { conversationId }
     expect(await world.deps.db.of(tenant.name).attachment.count({ where })).toBe(0)
     expect(await world.deps.db.of(tenant.name).fileDeletion.count({ where: { tenant: tenant.name } })).toBe(0)
+  })
+
+  it('does not parse JSON, which is a text to the server', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ada')
+    const given = { conversationId, bytes: Buffer.from('{'), mediaType: 'application/json' }
+    expect((await upload(tenant.as('ada'), given)).attachment.mediaType).toBe('application/json')
   })
 
   it('accepts only writers of the conversation', async () => {
@@ -188,9 +200,32 @@ describe.each(backends)('attachments on $name', (backend) => {
     const committed = await commitTurn(world.deps, ada, { turnId, writerToken, parts })
     expect(committed.parts).toMatchObject([{ attachmentId: one.id }, { attachmentId: two.id }])
     const second = await open()
-    await delta(second, one.id)
+    await expect(delta(second, one.id)).rejects.toThrow(/another turn already uses it/)
+    const three = await uploadPng(world.deps, ada, conversationId, '3')
+    await delta(second, three.id)
+    await appendTurn(world.deps, ada, { conversationId, turn: fileTurn(three.id) })
     await expect(commitTurn(world.deps, ada, { turnId: second, writerToken })).rejects.toThrow(InvalidInput)
-    expect(await abortTurn(world.deps, ada, { turnId: second, writerToken })).toMatchObject({ status: 'ABORTED' })
+    const aborted = await abortTurn(world.deps, ada, { turnId: second, writerToken })
+    expect(aborted).toMatchObject({ status: 'ABORTED', parts: [{ type: 'file', url: urnOf(three.id) }] })
+    // Without them, readers of the aborted turn get no signed URL of a file that another turn has.
+    expect(aborted.parts![0]).not.toHaveProperty('attachmentId')
+    expect(aborted.parts![0]).not.toHaveProperty('attachment')
+  })
+
+  it('refuses deltas and parts with an attachment of another conversation', async () => {
+    const tenant = world.tenant()
+    const [here, there] = [await tenant.newConversation('ada'), await tenant.newConversation('ada')]
+    const ada = tenant.as('ada')
+    const { id } = await uploadPng(world.deps, ada, there)
+    const writerToken = 'a token of the writer'
+    const opened = await openTurn(world.deps, ada, { conversationId: here, turn: { role: 'ASSISTANT' }, writerToken })
+    const of = { turnId: opened.turn.id, writerToken }
+    const file = { attachmentId: id }
+    await expect(appendDelta(world.deps, ada, { ...of, text: '', part: { number: 1, file } })).rejects.toThrow(
+      /part\.file: .*has uploaded no such file to this conversation/,
+    )
+    await expect(commitTurn(world.deps, ada, { ...of, parts: [{ file }] })).rejects.toThrow(InvalidInput)
+    expect(await abortTurn(world.deps, ada, of)).toMatchObject({ status: 'ABORTED', parts: null })
   })
 })
 
@@ -218,5 +253,55 @@ describe.each(backends)('quotas of attachments on $name', (backend) => {
     await fill(two, 'c')
     await expect(fill(two, 'd')).rejects.toThrow(/at most 3145728 are accepted \(MAX_TENANT_FILE_BYTES\)/)
     await expect(fill(two, 'd')).rejects.toThrow(LimitReached)
+    // A repeated upload needs no space.
+    expect(await fill(one, 'a')).toMatchObject({ deduplicated: true })
+  })
+
+  it('refuse a file without space before its bytes are written', async () => {
+    const tenant = world.tenant()
+    const put = vi.spyOn(world.deps.files.store, 'put')
+    const fill = async (conversationId: string, text: string) =>
+      uploadFile(world.deps, tenant.as('owner'), { conversationId, bytes: Buffer.alloc(MiB, text) })
+    const [one, two] = [await tenant.newConversation(), await tenant.newConversation()]
+    for (const text of ['a', 'b']) await fill(one, text)
+    await fill(two, 'c')
+    put.mockClear()
+    await expect(fill(one, 'd')).rejects.toThrow(LimitReached)
+    await expect(fill(two, 'd')).rejects.toThrow(LimitReached)
+    expect(put).not.toHaveBeenCalled()
+    put.mockRestore()
+  })
+
+  it('refuse another file of a conversation with 10,000', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation()
+    await world.deps.db.of(tenant.name).$executeRaw`
+      INSERT INTO attachment (id, conversation_id, sha256, bytes, media_type, uploaded_by)
+      SELECT 'att_' || n, ${conversationId}::text, n::text, 1, 'text/plain', 'owner' FROM generate_series(1, 10000) n`
+    const given = { conversationId, bytes: Buffer.from('one more') }
+    await expect(uploadFile(world.deps, tenant.as('owner'), given)).rejects.toThrow(/at most 10000 are accepted/)
+  })
+
+  it('delete the bytes of a failed upload without waiting, unless a later upload of the file has begun', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation()
+    const { deps } = world
+    const fail = (begins: () => Promise<unknown>) =>
+      vi.spyOn(deps.files.store, 'put').mockImplementationOnce(async () => {
+        await begins()
+        throw new Error('the disk is full')
+      })
+    const upload = () => uploadFile(deps, tenant.as('owner'), { conversationId, bytes: Buffer.from('a') })
+    const isDue = async () => {
+      const rows = await deps.db.of(tenant.name).fileDeletion.findMany({ where: { tenant: tenant.name } })
+      return rows.map(({ dueAt }) => dueAt.getTime() <= Date.now() + 60_000)
+    }
+    fail(async () => {})
+    await expect(upload()).rejects.toThrow('the disk is full')
+    expect(await isDue()).toEqual([true])
+    const sha256 = createHash('sha256').update('a').digest('hex')
+    fail(() => delayDeletion(deps.db, { tenant: tenant.name, sha256 }, UPLOAD_SECONDS * 2))
+    await expect(upload()).rejects.toThrow('the disk is full')
+    expect(await isDue()).toEqual([false])
   })
 })

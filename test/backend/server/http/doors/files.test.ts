@@ -125,9 +125,13 @@ describe.each(backends)('files over HTTP on $name', (backend) => {
     const age = Number(/^private, max-age=(\d+)$/.exec(response.headers.get('cache-control')!)?.[1])
     expect(age).toBeGreaterThan(0)
     expect(age).toBeLessThanOrEqual(900)
-    const text = await upload('plain', 'text/plain')
-    const download = await signed(text.body.attachment.url)
-    expect(download.headers.get('content-disposition')).toBe('attachment')
+    for (const [content, type] of [
+      ['plain', 'text/plain'],
+      ['%PDF-1.7', 'application/pdf'],
+    ] as const) {
+      const download = await signed((await upload(content, type)).body.attachment.url)
+      expect(download.headers.get('content-disposition')).toBe('attachment')
+    }
   })
 
   it('answers HEAD, ranges and tags', async () => {
