@@ -62,7 +62,6 @@ export const EXPORTED: Readonly<
     without: {
       conversation_id: 'The conversation line.',
       tenant: 'The tenant of the import.',
-      position: 'Set on import by the turn that uses it.',
     },
   },
   summary: {
