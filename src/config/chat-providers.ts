@@ -14,6 +14,9 @@ export const chatProviderVariables = {
     'Model of the chat provider `openai`, at `OPENAI_BASE_URL` with `OPENAI_API_KEY`. Unset: there is no such '
       + 'provider, unless `PROVIDERS_FILE` names one.',
   ),
+  CHAT_IMAGES: optionalFlag.describe(
+    'Whether the model `CHAT_MODEL` accepts images; otherwise images are named as text. Unset: only at `api.openai.com`.',
+  ),
   PROVIDERS_FILE: z
     .string()
     .optional()
@@ -35,6 +38,7 @@ const openai = z.strictObject({
   model: model.unwrap(),
   models: z.array(model.unwrap()).min(1).max(100).optional(),
   timeoutSeconds: seconds.optional(),
+  images: z.boolean().optional(),
 })
 
 const echo = z.strictObject({
@@ -81,6 +85,7 @@ function settingsOf(
     apiKey: readKey(given, env),
     model: given.model,
     models: given.models,
+    acceptsImages: given.images,
     stallMs,
     settingNames: { url: `the baseUrl ${where}`, key: `the key ${where}`, model: `the model ${where}` },
   }
@@ -139,7 +144,7 @@ export function chatProvidersOf(env: Environment): Record<string, ChatProviderSe
   return {
     ...((env.ECHO_PROVIDER ?? isLoopback(env.HOST)) && { echo: { kind: 'echo' } }),
     ...(env.CHAT_MODEL !== undefined && {
-      openai: { kind: 'openai', baseUrl, apiKey, model: env.CHAT_MODEL, settingNames },
+      openai: { kind: 'openai', baseUrl, apiKey, model: env.CHAT_MODEL, acceptsImages: env.CHAT_IMAGES, settingNames },
     }),
   }
 }

@@ -35,7 +35,7 @@ export type ChatModel = {
 }
 
 export type ChatAdapter = Required<Pick<ProviderAdapter, 'complete' | 'completeStream'>>
-  & Pick<ProviderAdapter, 'fetchesUrl'> & {
+  & Pick<ProviderAdapter, 'acceptsImages' | 'fetchesUrl'> & {
     /** Ends running calls. Later calls fail with `CLOSED`. Idempotent. */
     close(): Promise<void>
   }

@@ -59,10 +59,7 @@ export const EXPORTED: Readonly<
   },
   attachment: {
     columns: columns.ATTACHMENT,
-    without: {
-      conversation_id: 'The conversation line.',
-      tenant: 'The tenant of the import.',
-    },
+    without: { conversation_id: 'The conversation line.', tenant: 'The tenant of the import.' },
   },
   summary: {
     columns: columns.SUMMARY,

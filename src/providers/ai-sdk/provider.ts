@@ -32,9 +32,13 @@ export type AiSdkProvider = { adapter: ChatAdapter; defaultModel: string; models
 /**
  * Creates a provider from a model.
  * @param stallMs time without data from the model after which a call fails, ms; defaults to STALL_MS
+ * @param acceptsImages whether the model accepts images; otherwise images of attachments are named as text. Defaults to true
  * @throws TypeError for a model of another version of the SDK
  */
-export function createAiSdkProvider(given: AiSdkModel, { stallMs = STALL_MS } = {}): AiSdkProvider {
+export function createAiSdkProvider(
+  given: AiSdkModel,
+  { stallMs = STALL_MS, acceptsImages = true } = {},
+): AiSdkProvider {
   if (given?.specificationVersion !== 'v3') {
     const version = String(given?.specificationVersion)
     throw new TypeError(`The model's specificationVersion is ${version}, not v3. Use a model object of AI SDK 6.`)
@@ -51,7 +55,7 @@ export function createAiSdkProvider(given: AiSdkModel, { stallMs = STALL_MS } = 
     explain: failureOf,
   })
   const fetchesUrl = async (mediaType: string, url: string) => isSupported(await model.supportedUrls, mediaType, url)
-  return { adapter: { ...adapter, fetchesUrl }, defaultModel: model.modelId, models: [model.modelId] }
+  return { adapter: { ...adapter, acceptsImages, fetchesUrl }, defaultModel: model.modelId, models: [model.modelId] }
 }
 
 type Reader = ReadableStreamDefaultReader<LanguageModelV3StreamPart>

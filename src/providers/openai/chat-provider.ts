@@ -15,6 +15,8 @@ import { explain, TooLong, type ErrorContext, type SettingNames } from './failur
 export type OpenAiProviderSettings = Endpoint & {
   /** Time without data from the server after which a call fails, ms. Default: STALL_MS. */
   stallMs?: number | undefined
+  /** Whether the models accept images; otherwise images are named as text. Default: only at api.openai.com. */
+  acceptsImages?: boolean | undefined
   /** The operator's names for the settings, for error messages. Default: `baseUrl`, `apiKey` and "the model". */
   settingNames?: SettingNames | undefined
 }
@@ -27,7 +29,10 @@ const SETTING_NAMES: SettingNames = { url: 'baseUrl', key: 'apiKey', model: 'the
 export function createOpenAiProvider(settings: OpenAiProviderSettings): ChatAdapter {
   const { baseUrl, apiKey, stallMs = STALL_MS, settingNames = SETTING_NAMES } = settings
   const client = createClient(baseUrl, apiKey)
-  const isOpenAi = /(^|\.)openai(\.azure)?\.com$/.test(new URL(baseUrl).hostname)
+  const { hostname } = new URL(baseUrl)
+  const isOpenAi = /(^|\.)openai(\.azure)?\.com$/.test(hostname)
+  // A text-only model refuses every call whose context has an image.
+  const { acceptsImages = /(^|\.)api\.openai\.com$/.test(hostname) } = settings
   const maxTokensField = isOpenAi ? 'max_completion_tokens' : 'max_tokens'
   const label = ({ metadata }: ProviderCallParams) => `${metadata.provider}:${metadata.model}`
   const adapter = createChatAdapter({
@@ -35,7 +40,10 @@ export function createOpenAiProvider(settings: OpenAiProviderSettings): ChatAdap
     stallMs,
     async open(params, { signal, isAlive }) {
       const response = await client.chat.completions
-        .create(chatRequest(params, { maxTokensField }), { signal, headers: contextHeaders(params.agentContext) })
+        .create(chatRequest(params, { maxTokensField, acceptsImages }), {
+          signal,
+          headers: contextHeaders(params.agentContext),
+        })
         .asResponse()
       if (!response.body || isOtherFormat(response)) throw new SyntaxError('not a stream of events')
       const body = response.body.pipeThrough(watchLines(isAlive, label(params)))
@@ -49,7 +57,7 @@ export function createOpenAiProvider(settings: OpenAiProviderSettings): ChatAdap
     explain: (error, isAccepted, name) => failureOf(error, isAccepted, { label: name, settings: settingNames }),
   })
   // Servers of models on the operator's own machines fetch no images.
-  return { ...adapter, fetchesUrl: (mediaType, url) => isOpenAi && isImageOfWeb(mediaType, url) }
+  return { ...adapter, acceptsImages, fetchesUrl: (mediaType, url) => isOpenAi && isImageOfWeb(mediaType, url) }
 }
 
 const isImageOfWeb = (mediaType: string, url: string) => mediaType.startsWith('image/') && url.startsWith('https:')

@@ -14,6 +14,8 @@ const RESERVED = new Set(['model', 'messages', 'stream', 'stream_options', 'n', 
 export type RequestOptions = {
   /** Name of the parameter that limits the tokens of the reply. OpenAI's newer models reject the older name. */
   maxTokensField: 'max_tokens' | 'max_completion_tokens'
+  /** Whether images are sent; otherwise they are named as text. */
+  acceptsImages: boolean
 }
 
 /** Returns the request. `metadata.extensions.openai` may contain further parameters, except those in RESERVED. */
@@ -23,7 +25,7 @@ export function chatRequest(params: ProviderCallParams, options: RequestOptions)
   return {
     ...Object.fromEntries(further.filter(([name]) => !RESERVED.has(name))),
     model: metadata.model,
-    messages: pairCalls(messages).flatMap(toOpenAi),
+    messages: pairCalls(messages).flatMap((each) => toOpenAi(each, options)),
     stream: true,
     stream_options: { include_usage: true },
     ...(maxTokens !== undefined && { [options.maxTokensField]: maxTokens }),
@@ -48,14 +50,14 @@ function toolChoiceOf(choice: unknown): ChatCompletionCreateParamsStreaming['too
   return choice as ChatCompletionCreateParamsStreaming['tool_choice']
 }
 
-function toOpenAi(paired: PairedMessage): ChatCompletionMessageParam[] {
+function toOpenAi(paired: PairedMessage, options: RequestOptions): ChatCompletionMessageParam[] {
   const text = textOf(paired.message)
   switch (paired.role) {
     case 'system':
       return [{ role: 'system', content: text }]
     case 'user': {
       const { name } = paired.message
-      const content = userContent(paired.message)
+      const content = userContent(paired.message, options)
       return content.length === 0 ? [] : [{ role: 'user', ...(name && { name: openAiName(name) }), content }]
     }
     case 'assistant':
@@ -78,11 +80,11 @@ function toOpenAi(paired: PairedMessage): ChatCompletionMessageParam[] {
 type Block = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }
 
 /** Returns the content of a user message: blocks if it has an image, otherwise a text. */
-function userContent({ content }: ProviderMessage): string | Block[] {
+function userContent({ content }: ProviderMessage, { acceptsImages }: RequestOptions): string | Block[] {
   const blocks = content.flatMap((part: ProviderContentPart): Block[] => {
     if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text as string }]
     if (!isFile(part)) return []
-    return part.mediaType.startsWith('image/') && isFetchable(part)
+    return acceptsImages && part.mediaType.startsWith('image/') && isFetchable(part)
       ? [{ type: 'image_url', image_url: { url: part.url } }]
       : [{ type: 'text', text: fileAsText(part) }]
   })

@@ -40,7 +40,7 @@ export interface ProviderFilePart {
   /** What the file shows or contains. */
   caption?: string | null
   /** The image whose bytes are not loaded yet. Adapters never receive it: the caller replaces it by a URL. */
-  image?: { id: string; sha256: string; bytes: number }
+  image?: { id: string; bytes: number }
 }
 
 /** The sources of a message, for adapters that cite them. This part is not sent to models. */
@@ -168,7 +168,9 @@ export interface ProviderAdapter {
    * @throws ProviderCallFailed, or the signal's reason after an abort
    */
   completeStream?(params: ProviderCallParams): Promise<ProviderStream>
-  /** Whether the provider fetches files of the type from the URL. Default: no, so that files are sent as data URLs. */
+  /** Whether the models accept images. Default: no, so that images of attachments are named as text. */
+  acceptsImages?: boolean
+  /** Whether the provider fetches files of the type from the URL. Default: no, so that images are sent as data URLs. */
   fetchesUrl?(mediaType: string, url: string): boolean | Promise<boolean>
 }
 

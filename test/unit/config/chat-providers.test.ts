@@ -55,6 +55,17 @@ describe('the chat providers', () => {
     expect(loadConfig({ OPENAI_API_KEY: 'sk-1' }).chatProviders.openai).toBeUndefined()
   })
 
+  it('accept images as CHAT_IMAGES or the field images says', () => {
+    const local = { CHAT_MODEL: 'm', OPENAI_BASE_URL: 'http://o:1/v1' }
+    const accepts = (env: Record<string, string>, name = 'openai') =>
+      (loadConfig(env).chatProviders[name] as { acceptsImages?: boolean }).acceptsImages
+    expect(accepts(local)).toBeUndefined()
+    expect(accepts({ ...local, CHAT_IMAGES: '1' })).toBe(true)
+    expect(accepts({ ...local, CHAT_IMAGES: '0' })).toBe(false)
+    const one = { kind: 'openai', baseUrl: 'http://o:1/v1', model: 'a', images: true }
+    expect(accepts(providersFile({ one }), 'one')).toBe(true)
+  })
+
   it('are read from the file, with keys from files and variables', () => {
     const { chatProviders } = loadConfig({
       KEY_OF_MINE: 'sk-2',

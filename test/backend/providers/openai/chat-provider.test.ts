@@ -403,7 +403,7 @@ describe('the request', () => {
       { role: 'assistant', content: [{ type: 'metadata', data: 1 }] },
     ]
     await read(
-      provider(),
+      provider({ acceptsImages: true }),
       params({
         messages,
         tools: [{ name: 'search', description: 'Searches.', schema: { type: 'object' } }, { name: 'now' }],
@@ -455,6 +455,21 @@ describe('the request', () => {
     })
     expect(headers).toMatchObject({ authorization: `Bearer ${KEY}`, traceparent: '00-1-2-01' })
     expect(headers['x-client-request-id']).toBeUndefined()
+  })
+
+  it('names images as text, unless the models accept them: by default only those at api.openai.com', async () => {
+    const image = { type: 'file', mediaType: 'image/png', url: 'https://x.example/a.png' }
+    await read(provider(), params({ messages: [{ role: 'user', content: [image] }] }))
+    expect(model.requests.at(-1)!.messages).toEqual([
+      { role: 'user', content: '[file: image/png, https://x.example/a.png]' },
+    ])
+    const accepts = (baseUrl: string, acceptsImages?: boolean) =>
+      createOpenAiProvider({ baseUrl, apiKey: KEY, acceptsImages }).acceptsImages
+    expect(accepts('https://api.openai.com/v1')).toBe(true)
+    expect(accepts('https://api.openai.com/v1', false)).toBe(false)
+    expect(accepts('https://api.openai.com.example/v1')).toBe(false)
+    expect(accepts('http://127.0.0.1:11434/v1')).toBe(false)
+    expect(accepts('http://127.0.0.1:11434/v1', true)).toBe(true)
   })
 
   it('sends no key to a server without one, and reads none from the environment', async () => {

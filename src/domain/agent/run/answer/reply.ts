@@ -150,8 +150,9 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   const progress = { attempts: 0, length: 0, isBlank: true }
   const key = { tenant: run.tenant, runId: run.id }
   try {
-    const call = { files: deps.files, tenant: run.tenant, adapter: provider.adapter }
-    const params = { messages: await sendImages(call, prompt.messages), ...paramsOf(held) }
+    const { tenant, conversationId } = run
+    const call = { tenant, conversationId, adapter: provider.adapter, signal: either }
+    const params = { messages: await sendImages(deps, call, prompt.messages), ...paramsOf(held) }
     const { result, calls } = await callProvider(provider.adapter, params, {
       clock: deps.clock,
       stallMs: provider.limitsSilence ? deps.runLimits.maxMs : deps.runLimits.stallMs,

@@ -10,7 +10,7 @@ import { callsOf, textOf, toText, type RenderStep } from './step.ts'
 /** Returns the attachment of an image, whose bytes are loaded before the call; null for other parts. */
 function imageOf({ mediaType, attachmentId: id, attachment }: FilePart) {
   if (id === undefined || !attachment || !mediaType.startsWith('image/')) return null
-  return { id, sha256: attachment.sha256, bytes: attachment.bytes }
+  return { id, bytes: attachment.bytes }
 }
 
 function contentPart(part: ContentPart): ProviderContentPart[] {

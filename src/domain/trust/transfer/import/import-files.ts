@@ -82,7 +82,7 @@ async function checkedLine(bytes: Buffer, { line, number }: PendingFile, limits:
     throw new Conflict(`line ${number}: the bytes of ${id} do not have the SHA-256 of the line: the file was damaged.`)
   }
   try {
-    const type = await checkedType(bytes, mediaType, limits)
+    const type = checkedType(bytes, mediaType, limits)
     const size = checkedSize(type, bytes)
     const name = plainName(fileName as string | undefined) ?? undefined
     return { ...line, mediaType: type, fileName: name, width: size?.width, height: size?.height }

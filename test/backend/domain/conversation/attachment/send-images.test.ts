@@ -1,23 +1,26 @@
 // Images of attachments in the calls of providers: as base64, or by a signed URL if the provider fetches it.
 
-import { beforeEach, describe, expect, it } from 'vitest'
+import { Readable } from 'node:stream'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { runTurn } from '../../../../../src/domain/agent/run/start.ts'
-import { MAX_IMAGES } from '../../../../../src/domain/conversation/attachment/send-images.ts'
+import { urnOf } from '../../../../../src/domain/conversation/attachment/attachment.ts'
+import { MAX_IMAGES, sendImages } from '../../../../../src/domain/conversation/attachment/send-images.ts'
 import { addParticipant } from '../../../../../src/domain/conversation/participant/participant.ts'
 import { buildContext } from '../../../../../src/domain/memory/context/build.ts'
 import { render } from '../../../../../src/domain/memory/context/render.ts'
 import { uploadFile } from '../../../../../src/domain/conversation/attachment/upload-file.ts'
 import { appendTurn } from '../../../../../src/domain/turn/append/append.ts'
-import type { ProviderFilePart } from '../../../../../src/providers/ports/provider-adapter.ts'
+import type { ProviderFilePart, ProviderMessage } from '../../../../../src/providers/ports/provider-adapter.ts'
 import { backends } from '../../../../support/backend.ts'
 import { png } from '../../../../support/files.ts'
 import { createScriptedProvider } from '../../../../support/scripted-provider.ts'
 import { useWorld, type Tenant } from '../../../../support/world.ts'
 
 describe.each(backends)('images of runs on $name', (backend) => {
-  const provider = createScriptedProvider()
+  const textOnly = createScriptedProvider()
+  const provider = { ...textOnly, acceptsImages: true }
   const fetching = { ...provider, fetchesUrl: (mediaType: string) => mediaType === 'image/png' }
-  const world = useWorld(backend, { providers: { scripted: provider, fetching } })
+  const world = useWorld(backend, { providers: { scripted: provider, fetching, text_only: textOnly } })
   beforeEach(() => provider.reset())
 
   async function newConversation(tenant: Tenant): Promise<string> {
@@ -68,6 +71,54 @@ describe.each(backends)('images of runs on $name', (backend) => {
     expect(sent).toMatchObject([{ url: expect.stringMatching(/\/files\/att_\w+\?.*signature=/) }])
     expect(await filesSent(tenant, conversationId)).toMatchObject([{ url: expect.stringMatching(/^data:/) }])
     world.deps.files.isPublic = false
+  })
+
+  it('names images as text to models that accept none, and if the file store fails', async () => {
+    const tenant = world.tenant()
+    const conversationId = await newConversation(tenant)
+    const { id } = await newTurn(tenant, conversationId, png(640, 480))
+    const named = [{ url: urnOf(id), caption: 'a rose' }]
+    expect(await filesSent(tenant, conversationId, 'text_only')).toMatchObject(named)
+    const get = vi.spyOn(world.deps.files.store, 'get').mockRejectedValue(new Error('the store is down'))
+    expect(await filesSent(tenant, conversationId)).toMatchObject(named)
+    get.mockRestore()
+  })
+
+  it('sends images of users in the conversation, and older ones instead of one that does not fit', async () => {
+    const tenant = world.tenant()
+    const [here, there] = [await newConversation(tenant), await newConversation(tenant)]
+    const [one, two] = [await newTurn(tenant, here, png(1, 1)), await newTurn(tenant, here, png(2, 2))]
+    const foreign = await newTurn(tenant, there, png(3, 3))
+    const partOf = (image: { id: string; bytes: number }) => ({
+      type: 'file',
+      mediaType: 'image/png',
+      url: urnOf(image.id),
+      image,
+    })
+    const messages: ProviderMessage[] = [
+      { role: 'user', content: [partOf(one), partOf(foreign), partOf({ ...two, bytes: 21 * 2 ** 20 })] },
+      { role: 'assistant', content: [partOf(two)] },
+    ]
+    const call = { tenant: tenant.name, conversationId: here, adapter: provider, signal: new AbortController().signal }
+    const sent = await sendImages(world.deps, call, messages)
+    const urls = sent.flatMap(({ content }) => content.map((part) => (part as ProviderFilePart).url))
+    expect(urls).toEqual([expect.stringMatching(/^data:/), urnOf(foreign.id), urnOf(two.id), urnOf(two.id)])
+  })
+
+  it('stops reading images when the call is aborted', async () => {
+    const tenant = world.tenant()
+    const conversationId = await newConversation(tenant)
+    const { id, bytes } = await newTurn(tenant, conversationId, png(1, 1))
+    const abort = new AbortController()
+    const stream = new Readable({ read: () => abort.abort('CANCELLED') })
+    const get = vi.spyOn(world.deps.files.store, 'get').mockResolvedValue(stream)
+    const messages: ProviderMessage[] = [
+      { role: 'user', content: [{ type: 'file', mediaType: 'image/png', url: urnOf(id), image: { id, bytes } }] },
+    ]
+    const call = { tenant: tenant.name, conversationId, adapter: provider, signal: abort.signal }
+    await expect(sendImages(world.deps, call, messages)).rejects.toBe('CANCELLED')
+    expect(stream.destroyed).toBe(true)
+    get.mockRestore()
   })
 
   it('sends the newest images only, and counts the tokens of images', async () => {
