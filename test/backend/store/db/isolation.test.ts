@@ -45,7 +45,6 @@ const SYSTEM_FILES = [
   'store/sql/agent/run/read-runs.ts',
   'store/sql/turn/streaming/read-silent-streams.ts',
   'store/sql/memory/summary/read-compaction.ts',
-  'domain/conversation/attachment/delete-files.ts',
   'store/sql/conversation/attachment/attachments.ts',
   'store/sql/conversation/attachment/file-deletions.ts',
   'store/sql/conversation/read-due-titles.ts',
