@@ -41,7 +41,7 @@ describe.each(backends)('the files of a process on $name', (backend) => {
   it('are in the data directory, in a directory of their own, or in an object store', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'colloquy-files-'))
     directories.push(directory)
-    const settings = { FILES_S3_BUCKET: 'b', FILES_S3_ENDPOINT: s3.state.url, FILES_S3_REGION: S3_KEY.region }
+    const settings = { FILES_S3_BUCKET: 'files', FILES_S3_ENDPOINT: s3.state.url, FILES_S3_REGION: S3_KEY.region }
     const secrets = { FILES_S3_KEY_ID: S3_KEY.accessKeyId, FILES_S3_SECRET: S3_KEY.secretAccessKey }
     const stores = [
       await open({}, directory),
@@ -54,6 +54,6 @@ describe.each(backends)('the files of a process on $name', (backend) => {
       expect(String(await bytesOf(await store.get('ab/cd')))).toBe(`${index}`)
     }
     expect((await readdir(directory)).sort()).toEqual(['files', 'own'])
-    expect([...s3.objects.keys()]).toEqual(['/b/ab/cd'])
+    expect([...s3.objects.keys()]).toEqual(['/files/ab/cd'])
   })
 })

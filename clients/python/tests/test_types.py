@@ -21,7 +21,7 @@ class TypesTest(ServerTest):
         expected = {
             **{name: schemas[name]["properties"] for name in [
                 "Turn", "Fact", "Summary", "UserProfile", "ContextItem", "ContextMessage", "ListedConversation",
-                "SharedState",
+                "SharedState", "Attachment",
             ]},
             "ConversationFields": schemas["Conversation"]["properties"],
             "Hit": schemas["RecallHit"]["properties"],

@@ -14,6 +14,7 @@ import { createScriptedProvider, gate } from '../../support/scripted-provider.ts
 import { useServer } from '../../support/server.ts'
 
 const provider = createScriptedProvider()
+const scripted = { ...provider, acceptsImages: true }
 const AGENT = { agent: { provider: 'scripted' } }
 
 /** The texts of a message, and its tools with their states. */
@@ -31,7 +32,7 @@ describe.each(backends)('a chat of the AI SDK on $name', (backend) => {
   const paid: unknown[] = []
   const pay = { name: 'pay', requiresApproval: true, execute: async (given: unknown) => (paid.push(given), 'paid') }
   const look = { name: 'look', execute: async () => ({ tide: 6.1 }) }
-  const server = useServer(backend, {}, { settings: { providers: { scripted: provider }, tools: [pay, look] } })
+  const server = useServer(backend, {}, { settings: { providers: { scripted }, tools: [pay, look] } })
   const closing: (() => unknown)[] = []
   let stopJobs = async () => {}
   beforeAll(async () => void (stopJobs = await startJobs(server.deps)))

@@ -132,7 +132,7 @@ describe.each(backends)('the commands export and import on $name', (backend) => 
       [text.slice(0, text.length / 2), 'line'],
       [text.split('\n').slice(0, -2).join('\n'), 'without its last line'],
       [text.replace('Pier 4?', 'Pier 5?'), 'has a hash (sha256) that does not match'],
-      [text.replace('"entry"', '"enrty"'), 'line 3 has the unknown type "enrty". Did you mean entry?'],
+      [text.replace('"entry"', '"enrty"'), 'line 5 has the unknown type "enrty". Did you mean entry?'],
       ['{"mapping":{}}\n', 'line 1 is not the manifest of an export of Colloquy'],
       ['', 'is empty'],
     ]
